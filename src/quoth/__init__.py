@@ -1,0 +1,1 @@
+"""Quoth: verbatim answers, cited by exact offsets, or an honest abstention."""

@@ -1,0 +1,104 @@
+"""Everything Quoth raises on purpose. An error is a sentence, a code and a next step.
+
+QuothError
+├── OffsetMismatch      a citation does not match its source; never caught inside the package
+├── MissingExtra        a feature needs an optional dependency
+├── SettingsError       a setting, profile or manifest is wrong
+├── CorpusError         nothing usable to ingest
+│   └── UnreadableFile  one file cannot be taken; the others go on
+├── QuestionError       a question that cannot be asked
+├── ModelError          the model's files are missing or damaged
+└── IndexFault          the index cannot serve
+    ├── NoIndex         there is none yet
+    ├── IndexMismatch   another format or model wrote it
+    ├── IndexBusy       another process is writing
+    ├── IndexDamaged    its files contradict each other
+    └── IndexUnwritable no rights or no room
+"""
+
+from __future__ import annotations
+
+
+class QuothError(Exception):
+    """Base of everything we raise on purpose."""
+
+    code = "error"
+    hint = ""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        if hint is not None:
+            self.hint = hint
+
+
+class OffsetMismatch(QuothError):
+    """A citation does not match its source. Never caught inside the package."""
+
+    code = "offset-mismatch"
+    hint = "Re-ingest the document; its text changed after it was indexed."
+
+    def __init__(self, doc_id: str, start: int, end: int) -> None:
+        super().__init__(f"{doc_id}[{start}:{end}] does not match the source text")
+        self.doc_id = doc_id
+        self.start = start
+        self.end = end
+
+
+class MissingExtra(QuothError):
+    code = "missing-extra"
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs the optional extra '{extra}'", hint=f"pip install 'quoth[{extra}]'")
+
+
+class SettingsError(QuothError):
+    code = "settings"
+
+
+class CorpusError(QuothError):
+    code = "corpus"
+
+
+class UnreadableFile(CorpusError):
+    """One file cannot be taken. Ingest names it and goes on with the others."""
+
+    code = "unreadable-file"
+
+    def __init__(self, path: str, why: str, *, hint: str) -> None:
+        super().__init__(f"{path}: {why}", hint=hint)
+        self.path = path
+
+
+class QuestionError(QuothError):
+    code = "question"
+
+
+class ModelError(QuothError):
+    code = "model"
+
+
+class IndexFault(QuothError):
+    code = "index"
+
+
+class NoIndex(IndexFault):
+    code = "no-index"
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"there is no index at {place}", hint="Make one: quoth ingest FOLDER --index " + place)
+
+
+class IndexMismatch(IndexFault):
+    code = "index-mismatch"
+
+
+class IndexBusy(IndexFault):
+    code = "index-busy"
+
+
+class IndexDamaged(IndexFault):
+    code = "index-damaged"
+
+
+class IndexUnwritable(IndexFault):
+    code = "index-unwritable"

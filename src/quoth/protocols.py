@@ -1,0 +1,98 @@
+"""What the stages ask of their adapters. A stage takes one of these and never imports an implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from quoth.types import (
+    Candidates,
+    Document,
+    DocumentInfo,
+    IndexInfo,
+    ModelIdentity,
+    Query,
+    Sentence,
+    SplitDocument,
+    Vectors,
+)
+
+Progress = Callable[[str, int, int], None]
+"""Told (what is being done, how many are done, of how many); a total of 0 means that it is not known."""
+
+
+class Embedder(Protocol):
+    """Texts to unit-length vectors, one row each, in the same order."""
+
+    @property
+    def identity(self) -> ModelIdentity: ...
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors: ...
+
+
+class Reranker(Protocol):
+    """Score each candidate for the question: one absolute float each, same order."""
+
+    name: str
+
+    def score(self, question: str, vector: Vectors | None, candidates: Candidates) -> list[float]: ...
+
+
+class Reader(Protocol):
+    """One generation of an index: nothing read through it changes while it is open."""
+
+    @property
+    def info(self) -> IndexInfo: ...
+
+    def search(self, query: Query) -> Candidates: ...
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """How many sentences hold each term, folded and stemmed as in search; a term of several words needs all."""
+        ...
+
+    def document(self, doc_id: str) -> Document | None: ...
+
+    def documents(self) -> tuple[DocumentInfo, ...]:
+        """Every document, ordered by id."""
+        ...
+
+    def sentences(self, doc_id: str) -> Iterator[Sentence]:
+        """Every sentence of a document in reading order, headings included."""
+        ...
+
+    def neighbours(self, candidate: Sentence) -> tuple[Sentence | None, Sentence | None]:
+        """The sentence before and the one after, in the same document."""
+        ...
+
+    def vectors(self, doc_id: str) -> Vectors:
+        """One row for each sentence of the document that can be evidence, in reading order."""
+        ...
+
+
+class Store(Protocol):
+    """Where an index lives. Readers see the whole old or the whole new generation, never a mixture."""
+
+    def read(self) -> AbstractContextManager[Reader]:
+        """Open the current generation; `NoIndex` when there is none. Threads may each hold a reader at once."""
+        ...
+
+    def fingerprints(self) -> Mapping[str, str]:
+        """The fingerprint of every stored document; empty when there is no index yet."""
+        ...
+
+    def write(
+        self,
+        put: Iterable[SplitDocument],
+        *,
+        remove: Collection[str],
+        embedder: Embedder,
+        profile: tuple[str, str],
+        progress: Progress | None,
+    ) -> IndexInfo:
+        """Add or replace documents, remove others, and publish it all as one new generation.
+
+        Vectors are kept as soon as they are made, so that an interrupted write does not embed again. `profile` is
+        its name and YAML. One writer at a time: a second one gets `IndexBusy`.
+        """
+        ...

@@ -1,0 +1,252 @@
+"""The values that flow through Quoth. All are frozen; a later stage makes new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quoth.errors import OffsetMismatch
+
+Vectors: TypeAlias = NDArray[np.float32]
+"""Unit-length row vectors, one per text; a single vector has one dimension less."""
+
+Tags: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Every value that matched, by facet (`crop`, `practice`, ...); the main value comes first."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Half-open `[start, end)` range of code points in one document's text."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"span must satisfy 0 <= start < end, got {self.start}:{self.end}")
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A slice of a document together with the text that must be found there."""
+
+    span: Span
+    text: str
+
+
+class RegionKind(StrEnum):
+    """What a run of document text is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST_ITEM = "list_item"
+    TABLE_HEADER = "table_header"
+    TABLE_ROW = "table_row"
+    CODE = "code"
+    QUOTE = "quote"
+    FOOTNOTE = "footnote"
+    # The kinds below are skipped: named, so that splitting stays lossless, but never quoted.
+    FRONT_MATTER = "front_matter"
+    MARKUP = "markup"
+    HTML = "html"
+
+    @property
+    def skipped(self) -> bool:
+        return self in _SKIPPED
+
+    @property
+    def evidence(self) -> bool:
+        """Whether a sentence of this kind can stand as an answer: a heading names, it does not state."""
+        return self not in _SKIPPED and self not in _LABELS
+
+
+_SKIPPED = frozenset({RegionKind.FRONT_MATTER, RegionKind.MARKUP, RegionKind.HTML})
+_LABELS = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER})
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A run of text of one kind, with its headings (outermost first).
+
+    `lead` is the line that introduces a list item, or the header row of a table row.
+    """
+
+    span: Span
+    kind: RegionKind
+    section: tuple[str, ...]
+    lead: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Supersession:
+    """`by` (a document id) replaces the whole document, or only `section` of it."""
+
+    by: str
+    section: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    title: str | None
+    document_type: str | None
+    is_binding: bool | None
+    effective_date: str | None
+    """ISO 8601, `YYYY-MM-DD`."""
+    superseded_by: tuple[Supersession, ...]
+    language: str | None
+    tags: Tags
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One source text. `id` is the POSIX path relative to the corpus root."""
+
+    id: str
+    text: str
+    sha256: str
+    """Of the canonical text, encoded as UTF-8."""
+    source_sha256: str
+    """Of the bytes that were read."""
+    encoding: str
+    format: str
+    metadata: Metadata
+
+    def quote(self, span: Span) -> str:
+        """Return the text at `span`, exactly as stored."""
+        if span.end > len(self.text):
+            raise OffsetMismatch(self.id, span.start, span.end)
+        return self.text[span.start : span.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The smallest thing that is quoted: a sentence, a table row, a list item, a heading."""
+
+    doc_id: str
+    quote: Quote
+    kind: RegionKind
+    section: tuple[str, ...]
+    lead: Quote | None
+    page: int | None
+    tags: Tags
+
+    @property
+    def id(self) -> str:
+        return f"{self.doc_id}:{self.quote.span.start}-{self.quote.span.end}"
+
+    @property
+    def text(self) -> str:
+        return self.quote.text
+
+    @property
+    def search_text(self) -> str:
+        """What is embedded and indexed: a row or an item means little without its lead."""
+        return f"{self.lead.text}\n{self.text}" if self.lead else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDocument:
+    """A document with its sentences in reading order, ready to be stored.
+
+    `fingerprint` changes when the stored form would: the bytes, the metadata, the profile or the splitter.
+    """
+
+    document: Document
+    sentences: tuple[Sentence, ...]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document without its text, as listings show it."""
+
+    id: str
+    sha256: str
+    source_sha256: str
+    encoding: str
+    format: str
+    characters: int
+    sentences: int
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class ModelIdentity:
+    """Vectors of two identities never mix."""
+
+    name: str
+    revision: str
+    precision: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """What an index says about itself. `digest` depends on its content alone, never on a clock."""
+
+    format: int
+    generation: int
+    digest: str
+    model: ModelIdentity
+    profile_name: str
+    profile_source: str
+    """The profile's YAML as it was at ingest."""
+    documents: int
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Restrict a search. Fields are combined by AND, the values of one field by OR; empty means any."""
+
+    doc_ids: tuple[str, ...]
+    tags: Tags
+    document_types: tuple[str, ...]
+    is_binding: bool | None
+
+
+NO_FILTERS = Filters(doc_ids=(), tags={}, document_types=(), is_binding=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a store searches for.
+
+    `vector` None means full text only. `terms` holds one group for each content word of the question: the word as
+    asked, then its synonyms, any of which stands for it. A store gives up to `candidates` sentences by each way.
+    """
+
+    vector: Vectors | None
+    terms: tuple[tuple[str, ...], ...]
+    candidates: int
+    filters: Filters
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence found, with both absolute scores whichever way found it.
+
+    `lexical` is BM25 over the score of an ideal sentence that holds every term once, at most 1; `dense` is the
+    cosine (0 when the search had no vector). `found_by` is a subset of ("lexical", "dense").
+    """
+
+    sentence: Sentence
+    lexical: float
+    dense: float
+    found_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Search results ordered by sentence id, and their vectors, one row each."""
+
+    items: tuple[Candidate, ...]
+    vectors: Vectors
