@@ -53,8 +53,8 @@ class Reader(Protocol):
 
     def document(self, doc_id: str) -> Document | None: ...
 
-    def documents(self) -> tuple[DocumentInfo, ...]:
-        """Every document, ordered by id."""
+    def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
+        """Every document, or those of `ids` that exist, ordered by id."""
         ...
 
     def sentences(self, doc_id: str) -> Iterator[Sentence]:

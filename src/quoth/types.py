@@ -250,3 +250,187 @@ class Candidates:
 
     items: tuple[Candidate, ...]
     vectors: Vectors
+
+
+class EntityKind(StrEnum):
+    NAME = "name"
+    YEAR = "year"
+    DATE = "date"
+    CODE = "code"
+    QUOTED = "quoted"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something particular that a question presumes to exist. `words` are folded; a text mentions the entity when
+    all of them stand close together in it."""
+
+    text: str
+    kind: EntityKind
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number, or a range, with its unit, converted: `low` and `high` are in the base unit of `dimension`."""
+
+    span: Span
+    low: float
+    high: float
+    dimension: str
+
+
+class QuestionKind(StrEnum):
+    """What kind of question it is; the kind sets the weights of the two ways of searching."""
+
+    GENERAL = "general"
+    TERMINOLOGY = "terminology"
+    MEANING = "meaning"
+    LOCATION = "location"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    id: str
+    text: str
+    filters: Filters
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a question asks for. `search_text` is normalised, for search only; `quantities` are those it presumes."""
+
+    question: Question
+    search_text: str
+    kind: QuestionKind
+    terms: tuple[tuple[str, ...], ...]
+    tags: Tags
+    entities: tuple[Entity, ...]
+    quantities: tuple[Quantity, ...]
+    alpha_lexical: float
+    alpha_semantic: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate on its way through the stages.
+
+    `row` is its place in the search's vectors. `fused` and `relevance` (the reranker's) are absolute and decide;
+    `order` is the relevance with the profile's boosts, and only orders.
+    """
+
+    candidate: Candidate
+    row: int
+    fused: float
+    relevance: float
+    order: float
+
+    @property
+    def sentence(self) -> Sentence:
+        return self.candidate.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A sentence to be quoted. `companion_of` is the id of the sentence that it was added to complete."""
+
+    sentence: Sentence
+    score: float
+    companion_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was chosen, what could have been (best first), and how alike the sentences were before and after."""
+
+    evidence: tuple[Evidence, ...]
+    supporting: tuple[Ranked, ...]
+    redundancy_before: float
+    redundancy_after: float
+
+
+class Reason(StrEnum):
+    NO_RESULTS = "no_results"
+    UNKNOWN_ENTITY = "unknown_entity"
+    UNGROUNDED_NUMBER = "ungrounded_number"
+    INSUFFICIENT_SUPPORT = "insufficient_support"
+    LOW_CONFIDENCE = "low_confidence"
+    SUPERSEDED_ONLY = "superseded_only"
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a check would not let an answer out; `detail` is a sentence for people."""
+
+    reason: Reason
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunNotes:
+    """How a result came about; no clock and no timing, so that the same question gives the same bytes."""
+
+    retriever: str
+    k_initial: int
+    rerank_topk: int
+    decision: tuple[str, ...]
+    max_retrieval: float
+    support_count: int
+    redundancy_before: float
+    redundancy_after: float
+    degraded: tuple[str, ...]
+    profile: str
+    calibrated: bool
+    index: str
+    settings: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A verified quote as it leaves the engine."""
+
+    sentence: Sentence
+    score: float
+    doc_sha256: str
+    metadata: Metadata
+    authority: str | None
+    """Of its document, in a profile that knows authority."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    question: Question
+    citations: tuple[Citation, ...]
+    confidence: float
+    notes: RunNotes
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    question: Question
+    objection: Objection
+    nearest: tuple[Citation, ...]
+    confidence: float
+    notes: RunNotes
+
+
+Outcome: TypeAlias = Answer | Abstention
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Every stage of one question with its scores, for `--why`."""
+
+    analysis: Analysis
+    ranked: tuple[Ranked, ...]
+    selection: Selection
+    objections: tuple[tuple[str, Objection | None], ...]
+    """Each check by name and what it said, the ones after the first objection included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The outcome of a question and how it came about."""
+
+    outcome: Outcome
+    trace: Trace

@@ -1,0 +1,140 @@
+"""Find the files of a corpus and read them as text, byte for byte: no newline is translated, no mark removed."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from quoth.errors import CorpusError, UnreadableFile
+
+FORMATS = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".text": "text"}
+"""File endings and the format their text is split by."""
+
+# The four-byte marks come first: one of them begins with a two-byte one.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DETECTION_SAMPLE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a corpus. `doc_id` is its POSIX path relative to `root`."""
+
+    doc_id: str
+    path: Path
+    root: Path
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files to read, in order of their ids, and how many others there were by ending."""
+
+    files: tuple[SourceFile, ...]
+    ignored: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    text: str
+    encoding: str
+    source_sha256: str
+
+    @property
+    def sha256(self) -> str:
+        """Of the canonical text, encoded as UTF-8."""
+        return text_sha256(self.text)
+
+
+def text_sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def find_files(paths: Iterable[Path]) -> Found:
+    """The readable files under `paths`. A folder is a corpus root; a single file's root is its folder."""
+    by_id: dict[str, SourceFile] = {}
+    ignored: Counter[str] = Counter()
+    for given in paths:
+        for file in _expand(given, ignored):
+            other = by_id.setdefault(file.doc_id, file)
+            if other.path.resolve() != file.path.resolve():
+                raise CorpusError(
+                    f"{other.path} and {file.path} would both be '{file.doc_id}'",
+                    hint="Ingest the folder that holds both, so that their ids differ.",
+                )
+    return Found(tuple(by_id[doc_id] for doc_id in sorted(by_id)), ignored)
+
+
+def _expand(given: Path, ignored: Counter[str]) -> list[SourceFile]:
+    if given.is_dir():
+        return _walk(given, ignored)
+    if not given.exists():
+        raise CorpusError(f"{given} does not exist", hint="Give a folder or a file with documents.")
+    if given.suffix.lower() not in FORMATS:
+        raise CorpusError(f"{given} has no ending that can be read", hint=f"Readable are: {', '.join(FORMATS)}")
+    return [SourceFile(given.name, given, given.parent, FORMATS[given.suffix.lower()])]
+
+
+def _walk(root: Path, ignored: Counter[str]) -> list[SourceFile]:
+    """Files below `root`; hidden files and folders are left out, and so is any link that leads outside."""
+    inside = root.resolve()
+    files = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.startswith(".") or not path.resolve().is_relative_to(inside):
+                continue
+            if (ending := path.suffix.lower()) in FORMATS:
+                files.append(SourceFile(path.relative_to(root).as_posix(), path, root, FORMATS[ending]))
+            elif path.parent != root or name not in {"corpus.yaml", "questions.jsonl"}:
+                ignored[ending or name] += 1
+    return files
+
+
+def read_text(path: Path, *, label: str) -> SourceText:
+    """The file's text, its encoding recorded; `UnreadableFile` says why it cannot be taken."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UnreadableFile(label, str(error.strerror), hint="Check that the file can be read.") from error
+    encoding = _encoding(data, label)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(label, f"it is not {encoding}: {error.reason}", hint="Save the file as UTF-8.") from error
+    if "\x00" in text:
+        raise UnreadableFile(label, "it holds NUL characters", hint="It is not a text file, or it is damaged.")
+    return SourceText(text, encoding, hashlib.sha256(data).hexdigest())
+
+
+def _encoding(data: bytes, label: str) -> str:
+    """UTF-8 when it is; else by its byte order mark; else as detected, or refused when nothing fits."""
+    for mark, name in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return name
+    if b"\x00" in data:
+        raise UnreadableFile(label, "it holds NUL bytes", hint="It is not a text file, or it is damaged.")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _detected(data, label)
+    return "utf-8"
+
+
+def _detected(data: bytes, label: str) -> str:
+    import charset_normalizer  # only an odd file needs it
+
+    best = charset_normalizer.from_bytes(data[:_DETECTION_SAMPLE]).best()
+    if best is None:
+        raise UnreadableFile(label, "its encoding is not known", hint="Save the file as UTF-8.")
+    return best.encoding

@@ -1,0 +1,152 @@
+"""The decision: an ordered list of checks. The first objection wins and names itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from quoth.corpus.authority import is_superseded
+from quoth.protocols import Reader
+from quoth.settings import DecisionSettings, SelectionSettings
+from quoth.text.entities import mentions, word_occurs
+from quoth.text.fold import fold
+from quoth.text.quantities import quantities, same_quantity
+from quoth.types import Analysis, Document, Entity, EntityKind, Objection, Reason, Selection
+
+ONE_PAGE = 2_000
+"""Characters. A shorter document leaves its setting unsaid, so the corpus around it is asked instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a check may look at."""
+
+    analysis: Analysis
+    selection: Selection
+    confidence: float
+    documents: tuple[Document, ...]
+    """The documents that are quoted."""
+    reader: Reader
+
+
+Check = Callable[[Case], Objection | None]
+
+
+def checks(selection: SelectionSettings, decision: DecisionSettings) -> tuple[tuple[str, Check], ...]:
+    """The policy, in order."""
+    return (
+        (Reason.NO_RESULTS, no_results),
+        (Reason.UNKNOWN_ENTITY, unknown_entity),
+        (Reason.UNGROUNDED_NUMBER, ungrounded_number),
+        (Reason.INSUFFICIENT_SUPPORT, insufficient_support(selection.min_support)),
+        (Reason.LOW_CONFIDENCE, low_confidence(decision.abstain_score_thresh)),
+        (Reason.SUPERSEDED_ONLY, superseded_only),
+    )
+
+
+def no_results(case: Case) -> Objection | None:
+    if case.selection.evidence:
+        return None
+    return Objection(Reason.NO_RESULTS, "Nothing in the corpus comes near this question.")
+
+
+def unknown_entity(case: Case) -> Objection | None:
+    """A name, year, date, place, code or quoted name that the question presumes and its sources never mention."""
+    for entity in case.analysis.entities:
+        if not any(_known(entity, document, case.reader) for document in case.documents):
+            where = "the corpus" if not _in_corpus(entity, case.reader) else "the documents that come nearest"
+            detail = f"The question presumes the {entity.kind} '{entity.text}', which {where} never mention"
+            return Objection(Reason.UNKNOWN_ENTITY, detail + ("s." if where == "the corpus" else "."))
+    return None
+
+
+def _known(entity: Entity, document: Document, reader: Reader) -> bool:
+    text = _folded(document)
+    if mentions(text, entity):
+        return True
+    if not _in_corpus(entity, reader):
+        return False
+    if len(document.text) < ONE_PAGE:
+        return True
+    # A term that the corpus uses, made of words that this document uses too, is a way of speaking and not a stranger.
+    return (
+        entity.kind in {EntityKind.NAME, EntityKind.QUOTED}
+        and len(entity.words) > 1
+        and all(word_occurs(text, word, entity.kind) for word in entity.words)
+    )
+
+
+def _in_corpus(entity: Entity, reader: Reader) -> bool:
+    term = " ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text
+    return reader.frequencies([term])[term] > 0
+
+
+def _folded(document: Document) -> str:
+    """The document with what is known about it, folded."""
+    about = (document.id, document.metadata.title or "", document.metadata.effective_date or "", document.text)
+    return fold(" ".join(about))
+
+
+def ungrounded_number(case: Case) -> Objection | None:
+    """A number cut from its place, or one that the question presumes and no source states."""
+    for document in case.documents:
+        for evidence in case.selection.evidence:
+            span = evidence.sentence.quote.span
+            if evidence.sentence.doc_id == document.id and (cut := _cut_quantity(document.text, span.start, span.end)):
+                return Objection(Reason.UNGROUNDED_NUMBER, f"The quote would cut '{cut}' in {document.id}.")
+    stated = (
+        [quantity for document in case.documents for quantity in quantities(document.text)]
+        if case.analysis.quantities
+        else []
+    )
+    for presumed in case.analysis.quantities:
+        if not any(same_quantity(presumed, one) for one in stated):
+            text = case.analysis.question.text[presumed.span.start : presumed.span.end]
+            return Objection(Reason.UNGROUNDED_NUMBER, f"The question presumes '{text}', which no source states.")
+    return None
+
+
+def _cut_quantity(text: str, start: int, end: int) -> str | None:
+    """A quantity that one of the ends falls inside: `5 cm` is an exact slice of `2.5 cm`, and false."""
+    margin = 24
+    for edge in (start, end):
+        low = max(0, edge - margin)
+        around = text[low : edge + margin]
+        for one in quantities(around):
+            if low + one.span.start < edge < low + one.span.end and not around[edge - low - 1 : edge + 1].isspace():
+                return around[one.span.start : one.span.end]
+    return None
+
+
+def insufficient_support(minimum: int) -> Check:
+    def check(case: Case) -> Objection | None:
+        count = len(case.selection.supporting)
+        if count >= minimum:
+            return None
+        return Objection(Reason.INSUFFICIENT_SUPPORT, f"Only {count} of {minimum} sentences needed support an answer.")
+
+    return check
+
+
+def low_confidence(threshold: float) -> Check:
+    def check(case: Case) -> Objection | None:
+        if case.confidence >= threshold:
+            return None
+        return Objection(
+            Reason.LOW_CONFIDENCE, f"The best evidence scores {case.confidence:.2f}; {threshold:.2f} is needed."
+        )
+
+    return check
+
+
+def superseded_only(case: Case) -> Objection | None:
+    metadata = {document.id: document.metadata for document in case.documents}
+    sentences = [evidence.sentence for evidence in case.selection.evidence]
+    if sentences and all(is_superseded(metadata[one.doc_id], one.section) for one in sentences):
+        return Objection(Reason.SUPERSEDED_ONLY, "Every sentence found has been replaced by a later document.")
+    return None
+
+
+def decide(case: Case, policy: Sequence[tuple[str, Check]]) -> tuple[tuple[str, Objection | None], ...]:
+    """What each check says; the first objection is the decision. All are asked, so that a trace shows them all."""
+    return tuple((name, check(case)) for name, check in policy)

@@ -1,0 +1,93 @@
+"""`quoth batch`."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from quoth.errors import QuestionError, QuothError
+from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, open_quoth
+from quoth.interfaces.cli.progress import progress_bars
+from quoth.questions import UnreadableLine, read_questions
+from quoth.render import json_line, outcome_json
+from quoth.types import Question
+
+
+def command(
+    questions: Annotated[str, typer.Argument(help="Text (one question a line) or JSONL; - for standard input.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write; standard output if absent.")
+    ] = None,
+    index: IndexOption = DEFAULT_INDEX,
+    workers: Annotated[int, typer.Option(min=1, help="Questions answered at the same time.")] = os.cpu_count() or 1,
+    config: ConfigOption = None,
+    assignments: SetOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Answer many questions; one JSON object a line, in the order of the questions, written as they are answered.
+
+    A JSONL line is `{"id", "question", "doc_scope": [...]?, "filters": {...}?}`. A line that cannot be read is named,
+    the others are answered, and the exit code is 1.
+
+    Example: `quoth batch questions.jsonl -o run.jsonl`
+    """
+    # Each worker embeds its own question: one thread each uses the cores better than all threads for each.
+    threads = [] if any(one.startswith("embedding.threads") for one in assignments or ()) else ["embedding.threads=1"]
+    quoth = open_quoth(index, config=config, assignments=[*(threads if workers > 1 else []), *(assignments or ())])
+    lines = _lines(questions)
+    asked: list[Question] = []
+    problems: list[str] = []
+    try:
+        with progress_bars(quiet=quiet) as progress, _open_output(output) as out:
+            outcomes = quoth.ask_many(_readable(lines, asked, problems), workers=workers)
+            for done, outcome in enumerate(outcomes, 1):
+                question = asked[done - 1]
+                if isinstance(outcome, QuestionError):
+                    problems.append(f"question {question.id}: {outcome}")
+                else:
+                    out.write(json_line(outcome_json(outcome)) + "\n")
+                    out.flush()
+                if progress:
+                    progress("answering", done, 0)
+    except KeyboardInterrupt:
+        typer.echo("interrupted: the answers written so far are complete lines", err=True)
+        raise typer.Exit(130) from None
+    for problem in problems:
+        typer.secho(problem, err=True, fg="yellow")
+    if problems:
+        raise typer.Exit(1)
+
+
+def _readable(lines: Iterable[str], asked: list[Question], problems: list[str]) -> Iterator[Question]:
+    for one in read_questions(lines):
+        if isinstance(one, UnreadableLine):
+            problems.append(f"line {one.number}: {one.why}")
+        else:
+            asked.append(one)
+            yield one
+
+
+def _lines(source: str) -> TextIO:
+    """Lines as UTF-8; a byte that is not is kept as a lone surrogate, so that only its own line suffers."""
+    if source == "-":
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape", newline="\n")
+    try:
+        return Path(source).open(encoding="utf-8", errors="surrogateescape", newline="\n")
+    except OSError as error:
+        raise QuothError(f"cannot read {source}: {error.strerror}", hint="Give a file with questions.") from error
+
+
+def _open_output(path: Path | None) -> nullcontext[TextIO] | TextIO:
+    if path is None:
+        return nullcontext(sys.stdout)
+    try:
+        return path.open("w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise QuothError(f"cannot write {path}: {error.strerror}", hint="Choose another file with -o.") from error

@@ -1,0 +1,86 @@
+"""Options that several commands share, and what is made of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quoth.errors import NoIndex, SettingsError
+from quoth.interfaces.python import Quoth
+from quoth.settings import Overrides, Settings, environment_settings, read_settings_file
+from quoth.wiring import open_store
+
+DEFAULT_INDEX = Path(".quoth")
+CONFIG_NAME = Path("quoth.yaml")
+
+
+def complete_doc_id(context: typer.Context, incomplete: str) -> list[str]:
+    """Document ids for the shell's completion; nothing when there is no index."""
+    index = Path(context.params.get("index") or os.environ.get("QUOTH_INDEX") or DEFAULT_INDEX)
+    try:
+        with open_store(index, Settings().store).read() as reader:
+            return [info.id for info in reader.documents() if info.id.startswith(incomplete)]
+    except NoIndex:
+        return []
+
+
+IndexOption = Annotated[Path, typer.Option("--index", envvar="QUOTH_INDEX", help="Folder of the index.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="Settings file; `quoth.yaml` in this folder when there is one.")
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, e.g. `selection.max_sentences=3`.")
+]
+DocOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--doc", metavar="ID", help="Search only in this document; repeatable.", autocompletion=complete_doc_id
+    ),
+]
+TagOption = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="FACET=VALUE", help="Search only under this tag; repeatable.")
+]
+TypeOption = Annotated[
+    list[str] | None, typer.Option("--type", metavar="TYPE", help="Search only in this document type; repeatable.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def overrides(config: Path | None, assignments: Sequence[str] | None) -> Overrides:
+    """The user's settings: file, then environment, then `--set`."""
+    path = config or (CONFIG_NAME if CONFIG_NAME.is_file() else None)
+    return Overrides(
+        file=read_settings_file(path) if path else {},
+        environment=environment_settings(os.environ),
+        flags=dict(pair(one, option="--set") for one in assignments or ()),
+    )
+
+
+def pair(text: str, *, option: str) -> tuple[str, str]:
+    """`key=value` as a pair."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SettingsError(
+            f"{option} {text} is not KEY=VALUE", hint=f"For example: {option} selection.max_sentences=3"
+        )
+    return key.strip(), value.strip()
+
+
+def tag_filters(texts: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """`crop=canola` options as facets with their values."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts or ():
+        facet, value = pair(text, option="--tag")
+        found[facet] = (*found.get(facet, ()), value)
+    return found
+
+
+def open_quoth(index: Path, *, config: Path | None = None, assignments: Sequence[str] | None = None) -> Quoth:
+    """The index, opened for questions; `NoIndex` when there is none."""
+    opened = Quoth(open_store(index, Settings().store), overrides(config, assignments))
+    _ = opened.info
+    return opened

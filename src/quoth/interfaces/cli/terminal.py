@@ -1,0 +1,75 @@
+"""Answers for people at a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from quoth.corpus.authority import supersessions
+from quoth.render import main_tags
+from quoth.types import Abstention, Answer, Asked, Citation, Outcome
+
+OUT = Console(highlight=False, soft_wrap=False)
+
+
+def print_outcome(outcome: Outcome) -> None:
+    """The quotes with their sources, or the reason for abstaining and what came nearest."""
+    calibrated = "" if outcome.notes.calibrated else ", not calibrated"
+    match outcome:
+        case Answer():
+            for number, citation in enumerate(outcome.citations, 1):
+                _print_citation(number, citation)
+            OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
+        case Abstention():
+            OUT.print(f"[bold]No answer.[/bold] {escape(outcome.objection.detail)}")
+            OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
+            if outcome.nearest:
+                OUT.print("\nThe nearest that was found, which does not answer the question:")
+            for number, citation in enumerate(outcome.nearest, 1):
+                _print_citation(number, citation)
+
+
+def _print_citation(number: int, citation: Citation) -> None:
+    sentence = citation.sentence
+    lead = f"[dim]{escape(_one_line(sentence.lead.text))}[/dim]\n" if sentence.lead else ""
+    OUT.print(Padding(f"{lead}[bold]{escape(_one_line(sentence.text))}[/bold]", (0, 0, 0, 4)))
+    span = sentence.quote.span
+    about = [f"{sentence.doc_id}[{span.start}:{span.end}]"]
+    if sentence.section:
+        about.append(" > ".join(sentence.section))
+    about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
+    if citation.authority:
+        about.append(citation.authority)
+    about += [f"superseded by {one.by}" for one in supersessions(citation.metadata, sentence.section)]
+    OUT.print(Padding(f"[cyan]\\[{number}][/cyan] [dim]{escape(' · '.join(about))}[/dim]\n", (0, 0, 0, 4)))
+
+
+def _one_line(text: str) -> str:
+    """Soft-wrapped lines joined, and nothing that could drive the terminal; for the eye only, never for a citation."""
+    joined = " ".join(text.split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in joined)
+
+
+def print_trace(asked: Asked) -> None:
+    """Every stage with its scores."""
+    trace, analysis = asked.trace, asked.trace.analysis
+    OUT.print("\n[bold]How it came about[/bold]")
+    OUT.print(f"kind      {analysis.kind} (lexical {analysis.alpha_lexical:.2f}, dense {analysis.alpha_semantic:.2f})")
+    OUT.print(f"terms     {escape(', '.join(' = '.join(group) for group in analysis.terms))}")
+    OUT.print(
+        f"tags      {', '.join(f'{facet} {value}' for facet, found in analysis.tags.items() for value in found) or '-'}"
+    )
+    OUT.print(f"presumes  {escape(', '.join(f'{one.kind} {one.text}' for one in analysis.entities)) or '-'}")
+    OUT.print(f"found     {asked.outcome.notes.k_initial} candidates, {len(trace.ranked)} kept")
+    table = Table("", "lexical", "dense", "fused", "rerank", "order", "sentence", box=None, pad_edge=False)
+    chosen = {one.sentence.id for one in trace.selection.evidence}
+    for one in trace.ranked:
+        scores = (one.candidate.lexical, one.candidate.dense, one.fused, one.relevance, one.order)
+        mark = "*" if one.sentence.id in chosen else ""
+        table.add_row(mark, *(f"{score:.3f}" for score in scores), escape(_one_line(one.sentence.text)[:90]))
+    OUT.print(table)
+    OUT.print(f"redundancy {trace.selection.redundancy_before:.2f} -> {trace.selection.redundancy_after:.2f}")
+    for name, objection in trace.objections:
+        OUT.print(f"check     {name}: {escape(objection.detail) if objection else 'passed'}")

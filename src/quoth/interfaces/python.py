@@ -1,0 +1,148 @@
+"""The Python interface: `Quoth.open(path).ask("…")`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from quoth import ask as read_path
+from quoth import ingest as write_path
+from quoth.errors import NoIndex, QuestionError
+from quoth.ingest import IngestReport
+from quoth.profile import Profile
+from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
+from quoth.protocols import Progress, Store
+from quoth.settings import NO_OVERRIDES, Overrides, Settings
+from quoth.types import Asked, Document, DocumentInfo, Filters, IndexInfo, Outcome, Question, Sentence, Tags
+from quoth.wiring import engine_for, open_embedder, open_store
+
+
+class Quoth:
+    """Verbatim answers from one index. Threads may share it; a new generation is picked up by the next question."""
+
+    def __init__(self, store: Store, overrides: Overrides) -> None:
+        self._store = store
+        self._overrides = overrides
+        self._engine: tuple[str, read_path.Engine] | None = None
+
+    @classmethod
+    def open(cls, path: str | Path = ".quoth", *, settings: Mapping[str, object] | None = None) -> Quoth:
+        """Open an index; `NoIndex` when there is none. `settings` are dotted keys: {"selection.max_sentences": 3}."""
+        opened = cls(open_store(Path(path), Settings().store), _overrides(settings))
+        _ = opened.info
+        return opened
+
+    @classmethod
+    def build(
+        cls,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        index: str | Path = ".quoth",
+        profile: str | None = None,
+        settings: Mapping[str, object] | None = None,
+    ) -> Quoth:
+        """Ingest folders or files into an index, made when there is none yet, and open it."""
+        several = [paths] if isinstance(paths, str | Path) else paths
+        ingest_paths([Path(path) for path in several], Path(index), profile=profile, overrides=_overrides(settings))
+        return cls.open(index, settings=settings)
+
+    @property
+    def info(self) -> IndexInfo:
+        with self._store.read() as reader:
+            return reader.info
+
+    def ask(
+        self,
+        question: str | Question,
+        *,
+        doc_ids: Sequence[str] = (),
+        tags: Mapping[str, str | Sequence[str]] | None = None,
+        document_types: Sequence[str] = (),
+    ) -> Outcome:
+        """An `Answer` with verified quotes, or an `Abstention` with its reason."""
+        return self.explain(question, doc_ids=doc_ids, tags=tags, document_types=document_types).outcome
+
+    def explain(
+        self,
+        question: str | Question,
+        *,
+        doc_ids: Sequence[str] = (),
+        tags: Mapping[str, str | Sequence[str]] | None = None,
+        document_types: Sequence[str] = (),
+    ) -> Asked:
+        """The outcome together with the trace of every stage."""
+        if isinstance(question, str):
+            filters = Filters(tuple(doc_ids), _tags(tags), tuple(document_types), is_binding=None)
+            question = Question("1", question, filters)
+        with self._store.read() as reader:
+            return read_path.ask(question, reader=reader, engine=self._engine_for(reader.info))
+
+    def ask_many(self, questions: Iterable[Question], *, workers: int) -> Iterator[Outcome | QuestionError]:
+        """Outcomes in the order of the questions, several at a time; one that cannot be asked gives its error."""
+
+        def one(question: Question) -> Outcome | QuestionError:
+            try:
+                return self.ask(question)
+            except QuestionError as error:
+                return error
+
+        with ThreadPoolExecutor(max_workers=workers) as pool:
+            # A bounded window: a million questions are never all in memory.
+            waiting: deque[Future[Outcome | QuestionError]] = deque()
+            for question in questions:
+                waiting.append(pool.submit(one, question))
+                if len(waiting) >= 4 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def documents(self) -> tuple[DocumentInfo, ...]:
+        with self._store.read() as reader:
+            return reader.documents()
+
+    def document(self, doc_id: str) -> Document | None:
+        with self._store.read() as reader:
+            return reader.document(doc_id)
+
+    def sentences(self, doc_id: str) -> tuple[Sentence, ...]:
+        with self._store.read() as reader:
+            return tuple(reader.sentences(doc_id))
+
+    def _engine_for(self, info: IndexInfo) -> read_path.Engine:
+        if self._engine is None or self._engine[0] != info.digest:
+            self._engine = (info.digest, engine_for(info, self._overrides))
+        return self._engine[1]
+
+
+def ingest_paths(
+    paths: Sequence[Path], index: Path, *, profile: str | None, overrides: Overrides, progress: Progress | None = None
+) -> IngestReport:
+    """Bring the index up to date with the files under `paths`."""
+    store = open_store(index, overrides.over({}, profile="none").store)
+    chosen = load_profile(profile) if profile else _stored_profile(store) or load_profile(DEFAULT_PROFILE)
+    settings = overrides.over(chosen.settings, profile=chosen.name)
+    store = open_store(index, settings.store)
+    embedder = open_embedder(settings.embedding)
+    return write_path.ingest(paths, store=store, embedder=embedder, profile=chosen, progress=progress)
+
+
+def _stored_profile(store: Store) -> Profile | None:
+    try:
+        with store.read() as reader:
+            return parse_profile(reader.info.profile_source)
+    except NoIndex:
+        return None
+
+
+def _overrides(settings: Mapping[str, object] | None) -> Overrides:
+    nested: dict[str, dict[str, object]] = {}
+    for key, value in (settings or {}).items():
+        section, _, name = key.partition(".")
+        nested.setdefault(section, {})[name] = value
+    return Overrides(nested, {}, {}) if nested else NO_OVERRIDES
+
+
+def _tags(tags: Mapping[str, str | Sequence[str]] | None) -> Tags:
+    return {facet: (value,) if isinstance(value, str) else tuple(value) for facet, value in (tags or {}).items()}

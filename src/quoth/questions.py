@@ -1,0 +1,72 @@
+"""Questions from text (one a line) or JSONL; a line that cannot be read is named and the others go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from quoth.types import NO_FILTERS, Filters, Question
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableLine:
+    number: int
+    why: str
+
+
+def read_questions(lines: Iterable[str]) -> Iterator[Question | UnreadableLine]:
+    """JSONL when the first line with text begins with `{`, else one question a line; blank lines are skipped."""
+    numbered = ((number, line.strip().removeprefix("\ufeff")) for number, line in enumerate(lines, 1))
+    kept = ((number, line) for number, line in numbered if line)
+    first = next(kept, None)
+    if first is None:
+        return
+    is_json = first[1].startswith("{")
+    for number, line in chain([first], kept):
+        yield _from_json(number, line) if is_json else Question(str(number), line, NO_FILTERS)
+
+
+def _from_json(number: int, line: str) -> Question | UnreadableLine:
+    try:
+        content = json.loads(line)
+    except json.JSONDecodeError as error:
+        return UnreadableLine(number, f"it is not JSON: {error.msg} at column {error.colno}")
+    except RecursionError:
+        return UnreadableLine(number, "it is nested too deeply")
+    if not isinstance(content, dict) or not isinstance(content.get("question"), str):
+        return UnreadableLine(number, 'it has no "question" text')
+    try:
+        filters = _filters(content)
+    except ValueError as error:
+        return UnreadableLine(number, str(error))
+    return Question(str(content.get("id", number)), content["question"], filters)
+
+
+def _filters(content: Mapping[str, Any]) -> Filters:
+    given = content.get("filters") or {}
+    if not isinstance(given, dict):
+        raise ValueError('"filters" must be an object')
+    tags = dict(given.get("tags") or {}) if isinstance(given.get("tags") or {}, dict) else None
+    if tags is None:
+        raise ValueError('"filters.tags" must be an object')
+    # Any other name is a facet of the profile: {"crop": "canola"} is short for {"tags": {"crop": "canola"}}.
+    tags |= {key: value for key, value in given.items() if key not in {"tags", "document_type", "is_binding", "doc_id"}}
+    binding = given.get("is_binding")
+    if binding is not None and not isinstance(binding, bool):
+        raise ValueError('"filters.is_binding" must be true or false')
+    return Filters(
+        doc_ids=_texts(content.get("doc_scope"), "doc_scope") + _texts(given.get("doc_id"), "filters.doc_id"),
+        tags={facet: _texts(values, f"filters.{facet}") for facet, values in tags.items()},
+        document_types=_texts(given.get("document_type"), "filters.document_type"),
+        is_binding=binding,
+    )
+
+
+def _texts(value: object, name: str) -> tuple[str, ...]:
+    values = [] if value is None else value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str) for one in values):
+        raise ValueError(f'"{name}" must be a text or a list of texts')
+    return tuple(values)

@@ -1,0 +1,187 @@
+"""Outcomes as JSON objects; the only place that writes `abstained`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from quoth.corpus.authority import supersessions
+from quoth.types import (
+    Abstention,
+    Answer,
+    Asked,
+    Citation,
+    DocumentInfo,
+    Outcome,
+    Quote,
+    Ranked,
+    RunNotes,
+    Sentence,
+    Tags,
+)
+
+DECIMALS = 4
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """One object of a run file, its first nine fields in their fixed order."""
+    match outcome:
+        case Answer(question, citations, confidence, notes):
+            body = _body([citation_json(one) for one in citations], None, [])
+        case Abstention(question, objection, nearest, confidence, notes):
+            reason = {"code": objection.reason.value, "detail": objection.detail}
+            body = _body([], reason, [citation_json(one) for one in nearest])
+    return {
+        "question_id": question.id,
+        "question": question.text,
+        "abstained": isinstance(outcome, Abstention),
+        "answer_sentences": body["answer_sentences"],
+        "final_answer": "\n".join(one["text"] for one in body["answer_sentences"]),
+        "confidence": _rounded(confidence),
+        "reason": body["reason"],
+        "nearest": body["nearest"],
+        "run_notes": _notes_json(notes),
+        "offset_unit": "codepoint",
+        "unsupported_parts": [],
+        "conflicts": [],
+    }
+
+
+def _body(
+    sentences: list[dict[str, Any]], reason: dict[str, str] | None, nearest: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {"answer_sentences": sentences, "reason": reason, "nearest": nearest}
+
+
+def citation_json(citation: Citation) -> dict[str, Any]:
+    """One quoted sentence with its exact place."""
+    sentence = citation.sentence
+    result = {
+        **_quote_json(sentence.quote, doc_id=sentence.doc_id),
+        "tags": main_tags(sentence.tags),
+        "all_tags": {facet: list(values) for facet, values in sentence.tags.items()},
+        "score": _rounded(citation.score),
+        "section": list(sentence.section),
+        "page": sentence.page,
+        "doc_sha256": citation.doc_sha256,
+        "kind": sentence.kind.value,
+        "lead": _quote_json(sentence.lead) if sentence.lead else None,
+    }
+    if citation.authority is None:
+        return result
+    replaced = supersessions(citation.metadata, sentence.section)
+    return result | {
+        "document_type": citation.metadata.document_type,
+        "authority": citation.authority,
+        "effective_date": citation.metadata.effective_date,
+        "superseded_by": [{"section": one.section, "by": one.by} for one in replaced] or None,
+    }
+
+
+def _quote_json(quote: Quote, *, doc_id: str | None = None) -> dict[str, Any]:
+    where = {"doc_id": doc_id} if doc_id is not None else {}
+    return {"text": quote.text, **where, "start": quote.span.start, "end": quote.span.end}
+
+
+def sentence_json(sentence: Sentence) -> dict[str, Any]:
+    """A sentence as `show --sentences` and `export` list it."""
+    return {
+        **_quote_json(sentence.quote, doc_id=sentence.doc_id),
+        "kind": sentence.kind.value,
+        "section": list(sentence.section),
+        "page": sentence.page,
+        "tags": main_tags(sentence.tags),
+        "all_tags": {facet: list(values) for facet, values in sentence.tags.items()},
+        "lead": _quote_json(sentence.lead) if sentence.lead else None,
+    }
+
+
+def document_json(info: DocumentInfo) -> dict[str, Any]:
+    """A document without its text, as `docs` and `export` list it."""
+    about = info.metadata
+    return {
+        "doc_id": info.id,
+        "title": about.title,
+        "document_type": about.document_type,
+        "is_binding": about.is_binding,
+        "effective_date": about.effective_date,
+        "superseded_by": [{"section": one.section, "by": one.by} for one in about.superseded_by],
+        "language": about.language,
+        "tags": {facet: list(values) for facet, values in about.tags.items()},
+        "format": info.format,
+        "encoding": info.encoding,
+        "characters": info.characters,
+        "sentences": info.sentences,
+        "doc_sha256": info.sha256,
+        "source_sha256": info.source_sha256,
+    }
+
+
+def main_tags(tags: Tags) -> dict[str, str]:
+    return {facet: values[0] for facet, values in tags.items()}
+
+
+def trace_json(asked: Asked) -> dict[str, Any]:
+    """Every stage of a question with its scores, for `--why --json`."""
+    trace = asked.trace
+    analysis = trace.analysis
+    chosen = {one.sentence.id for one in trace.selection.evidence}
+    return {
+        "search_text": analysis.search_text,
+        "kind": analysis.kind.value,
+        "weights": {"lexical": analysis.alpha_lexical, "dense": _rounded(analysis.alpha_semantic)},
+        "terms": [list(group) for group in analysis.terms],
+        "tags": {facet: list(values) for facet, values in analysis.tags.items()},
+        "entities": [{"text": one.text, "kind": one.kind.value} for one in analysis.entities],
+        "quantities": [analysis.question.text[one.span.start : one.span.end] for one in analysis.quantities],
+        "ranked": [_ranked_json(one, chosen=one.sentence.id in chosen) for one in trace.ranked],
+        "selected": [
+            {"id": one.sentence.id, "score": _rounded(one.score), "companion_of": one.companion_of}
+            for one in trace.selection.evidence
+        ],
+        "checks": [{"check": name, "objection": said.detail if said else None} for name, said in trace.objections],
+    }
+
+
+def _ranked_json(one: Ranked, *, chosen: bool) -> dict[str, Any]:
+    return {
+        "id": one.sentence.id,
+        "text": one.sentence.text,
+        "lexical": _rounded(one.candidate.lexical),
+        "dense": _rounded(one.candidate.dense),
+        "found_by": list(one.candidate.found_by),
+        "fused": _rounded(one.fused),
+        "relevance": _rounded(one.relevance),
+        "order": _rounded(one.order),
+        "selected": chosen,
+    }
+
+
+def _notes_json(notes: RunNotes) -> dict[str, Any]:
+    return {
+        "retriever": notes.retriever,
+        "k_initial": notes.k_initial,
+        "rerank_topk": notes.rerank_topk,
+        "decision": list(notes.decision),
+        "scores": {
+            "max_retrieval": _rounded(notes.max_retrieval),
+            "support_count": notes.support_count,
+            "redundancy_before": _rounded(notes.redundancy_before),
+            "redundancy_after": _rounded(notes.redundancy_after),
+        },
+        "degraded": list(notes.degraded),
+        "profile": notes.profile,
+        "calibrated": notes.calibrated,
+        "index": notes.index,
+        "settings": notes.settings,
+    }
+
+
+def _rounded(value: float) -> float:
+    return round(value, DECIMALS)
+
+
+def json_line(value: Mapping[str, Any]) -> str:
+    """One line of JSONL: characters as they are, except lone surrogates, which no encoder could write."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode("utf-8")

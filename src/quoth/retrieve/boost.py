@@ -1,0 +1,57 @@
+"""Boosts: the profile's preferences. They change the order of the evidence, never its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from quoth.corpus.authority import is_superseded
+from quoth.profile import Profile
+from quoth.retrieve.fuse import ROUND, best_first
+from quoth.settings import RetrievalSettings
+from quoth.types import Analysis, DocumentInfo, Ranked, Sentence
+
+
+def boost(
+    ranked: tuple[Ranked, ...],
+    analysis: Analysis,
+    *,
+    documents: Mapping[str, DocumentInfo],
+    profile: Profile,
+    settings: RetrievalSettings,
+) -> tuple[Ranked, ...]:
+    """The same candidates, reordered by their tags and by the authority of their documents."""
+    return best_first(
+        [
+            replace(
+                one, order=_boosted(one, analysis, documents[one.sentence.doc_id], profile=profile, settings=settings)
+            )
+            for one in ranked
+        ]
+    )
+
+
+def _boosted(
+    one: Ranked, analysis: Analysis, document: DocumentInfo, *, profile: Profile, settings: RetrievalSettings
+) -> float:
+    matching = [facet for facet, values in analysis.tags.items() if set(values) & set(one.sentence.tags.get(facet, ()))]
+    order = one.relevance
+    for facet in matching:
+        if settings.tag_boost_mode == "add":
+            order += settings.tag_boost.get(facet, 0.0)
+        elif facet in settings.tag_boost:
+            order *= settings.tag_boost_factor
+    return round(_with_authority(order, one.sentence, document, profile), ROUND)
+
+
+def _with_authority(order: float, sentence: Sentence, document: DocumentInfo, profile: Profile) -> float:
+    if profile.authority is None:
+        return order
+    metadata = document.metadata
+    if metadata.is_binding:
+        order *= profile.authority.binding_factor
+    if (kind := profile.document_types.get(metadata.document_type or "")) is not None:
+        order *= kind.factor
+    if is_superseded(metadata, sentence.section):
+        order *= profile.authority.superseded_factor
+    return min(order, profile.authority.cap)

@@ -1,0 +1,123 @@
+"""Question analysis: what is asked for, in words to search by and in things the question takes for granted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from quoth.corpus.tags import matcher
+from quoth.errors import QuestionError
+from quoth.profile import Facet, Profile
+from quoth.settings import RetrievalSettings
+from quoth.text.entities import entities
+from quoth.text.fold import fold, singular
+from quoth.text.quantities import quantities
+from quoth.text.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS
+from quoth.types import Analysis, EntityKind, Quantity, Question, QuestionKind, Tags
+
+LEXICAL_WEIGHTS = {
+    QuestionKind.GENERAL: 0.30,
+    QuestionKind.TERMINOLOGY: 0.50,
+    QuestionKind.MEANING: 0.20,
+    QuestionKind.LOCATION: 0.60,
+}
+"""Weight of the lexical score by kind of question; the dense score has the rest."""
+
+_MAX_TERMS = 64
+_MEANING = re.compile(
+    r"\bwhat (?:does|do|is meant by) .*\bmean|\bmeaning of\b|\bdefin(?:e|ed|ition of)\b|\bwhat is meant by\b"
+)
+_LOCATION = re.compile(
+    r"\bwhere (?:is|are|does|do) .*\b(?:mention|say|state|address|cover|discuss|describe)"
+    r"|\bwhich (?:section|document|article|page|paragraph|clause)\b"
+)
+_SEARCH_WORD = re.compile(r"[^\W_](?:[\w'’./%°&+-]*[\w%])?")
+_CONTRACTION = re.compile(
+    "|".join(rf"\b{re.escape(one)}\b" if one[0].isalpha() else re.escape(one) for one in CONTRACTIONS)
+)
+
+
+def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings) -> Analysis:
+    """What the question asks for; `QuestionError` for one that cannot be asked."""
+    text = _checked(question.text, settings.max_question_characters)
+    search_text = normalise(text)
+    presumed = entities(text)
+    exact = any(one.kind in {EntityKind.QUOTED, EntityKind.CODE} for one in presumed)
+    kind = question_kind(search_text, exact=exact)
+    lexical = LEXICAL_WEIGHTS[kind] if settings.alpha_lexical is None else settings.alpha_lexical
+    return Analysis(
+        question=question,
+        search_text=search_text,
+        kind=kind,
+        terms=_terms(search_text, profile),
+        tags=_tags(search_text, profile),
+        entities=presumed,
+        quantities=_presumed_quantities(text),
+        alpha_lexical=lexical,
+        alpha_semantic=1 - lexical if settings.alpha_semantic is None else settings.alpha_semantic,
+    )
+
+
+def _checked(text: str, limit: int) -> str:
+    if not any(character.isalnum() for character in text):
+        raise QuestionError("the question has no words", hint="Ask in words, for example: how deep is canola sown?")
+    if len(text) > limit:
+        raise QuestionError(
+            f"the question has {len(text):,} characters, more than {limit:,}",
+            hint="Ask a shorter question, or raise retrieval.max_question_characters.",
+        )
+    return text
+
+
+def normalise(text: str) -> str:
+    """The question for search: compatibility forms, white space and contractions made plain, case kept."""
+    plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'")
+    plain = _CONTRACTION.sub(lambda match: CONTRACTIONS[match[0].lower()], plain) if "'" in plain else plain
+    return re.sub(r"[\s?!.]+$", "", " ".join(plain.split()))
+
+
+def question_kind(search_text: str, *, exact: bool) -> QuestionKind:
+    """`exact` tells that the question holds a quoted phrase or a code."""
+    folded = fold(search_text)
+    if _MEANING.search(folded):
+        return QuestionKind.MEANING
+    if _LOCATION.search(folded):
+        return QuestionKind.LOCATION
+    return QuestionKind.TERMINOLOGY if exact else QuestionKind.GENERAL
+
+
+def _terms(search_text: str, profile: Profile) -> tuple[tuple[str, ...], ...]:
+    """The content words, each with its synonyms; all words when there is no content word."""
+    words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
+    content = [word for word in words if fold(word) not in FUNCTION_WORDS] or words
+    synonyms = _synonyms(profile.facets)
+    return tuple((word, *synonyms.get(singular(fold(word)), ())) for word in content[:_MAX_TERMS])
+
+
+@lru_cache(maxsize=8)
+def _synonyms(facets: tuple[Facet, ...]) -> dict[str, tuple[str, ...]]:
+    """For each single word of a group of synonyms, the others."""
+    groups = [(value.name, *value.synonyms) for facet in facets for value in facet.values]
+    return {
+        singular(fold(word)): tuple(other for other in group if other != word)
+        for group in groups
+        for word in group
+        if " " not in word
+    }
+
+
+def _tags(search_text: str, profile: Profile) -> Tags:
+    found = {facet.name: matcher(facet)(search_text) for facet in profile.facets}
+    return {facet: values for facet, values in found.items() if values}
+
+
+def _presumed_quantities(text: str) -> tuple[Quantity, ...]:
+    """Quantities that the question takes as a fact of the corpus.
+
+    `May a fence be 12 feet high?` and `What if it rains 20 mm?` ask about a quantity; they do not presume it.
+    """
+    words = fold(text).split()
+    if not words or words[0] in POLAR_OPENERS or CONDITIONALS & set(words):
+        return ()
+    return quantities(text)

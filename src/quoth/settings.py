@@ -1,0 +1,236 @@
+"""Settings: read once, at the edge, from a profile, a file, the environment and flags; frozen ever after."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from types import UnionType
+from typing import Any, ClassVar, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import yaml
+
+from quoth.errors import SettingsError
+
+NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_CACHE_DIR", "QUOTH_PROFILE"})
+"""Variables with our prefix that name a place rather than a setting."""
+
+
+class _IsDataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+_Section = TypeVar("_Section", bound=_IsDataclass)
+
+
+def _between(low: float, high: float, default: Any) -> Any:  # noqa: ANN401 - the field's own type says what it is
+    return field(default=default, metadata={"low": low, "high": high})
+
+
+def _one_of(*choices: str, default: str) -> Any:  # noqa: ANN401
+    return field(default=default, metadata={"choices": choices})
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """`alpha_lexical` None means: by the kind of question. `alpha_semantic` None means: the rest to 1."""
+
+    mode: str = _one_of("hybrid", "lexical", "dense", default="hybrid")
+    alpha_lexical: float | None = _between(0, 1, None)
+    alpha_semantic: float | None = _between(0, 1, None)
+    candidates: int = _between(1, 10_000, 50)
+    tag_boost: Mapping[str, float] = field(default_factory=dict)
+    tag_boost_mode: str = _one_of("add", "multiply", default="add")
+    tag_boost_factor: float = _between(1, 10, 1.2)
+    max_question_characters: int = _between(1, 1_000_000, 4_000)
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings:
+    kind: str = _one_of("cosine", "none", default="cosine")
+    topk: int = _between(1, 1_000, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionSettings:
+    mmr_lambda: float = _between(0, 1, 0.70)
+    max_sim_threshold: float = _between(0, 1, 0.82)
+    max_sentences: int = _between(1, 100, 6)
+    min_support: int = _between(1, 100, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSettings:
+    """`abstain` off answers whatever was found, for measuring retrieval; the verbatim check always stays."""
+
+    abstain: bool = True
+    abstain_score_thresh: float = _between(0, 1, 0.30)
+    support_score: float = _between(0, 1, 0.25)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """`path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub."""
+
+    model_name: str = "all-MiniLM-L6-v2"
+    path: str | None = None
+    download: bool = False
+    threads: int = _between(0, 1_024, 0)
+    batch_size: int = _between(1, 4_096, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Above `faiss_threshold` vectors the dense search is approximate, with exact rescoring."""
+
+    faiss_threshold: int = _between(1, 10**12, 200_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    retrieval: RetrievalSettings = RetrievalSettings()
+    rerank: RerankSettings = RerankSettings()
+    selection: SelectionSettings = SelectionSettings()
+    decision: DecisionSettings = DecisionSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    store: StoreSettings = StoreSettings()
+
+    @property
+    def digest(self) -> str:
+        """A short name for these values, the same wherever they came from."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
+
+
+def setting_keys() -> Iterator[tuple[str, Any]]:
+    """Every key (`selection.max_sentences`) with its default."""
+    for section in fields(Settings):
+        for one in fields(getattr(Settings(), section.name)):
+            yield f"{section.name}.{one.name}", getattr(getattr(Settings(), section.name), one.name)
+
+
+def read_settings_file(path: Path) -> Mapping[str, Any]:
+    """The content of a `quoth.yaml`."""
+    try:
+        content = yaml.safe_load(path.read_bytes()) or {}
+    except OSError as error:
+        raise SettingsError(
+            f"cannot read {path}: {error.strerror}", hint="Check the path given to --config."
+        ) from error
+    except yaml.YAMLError as error:
+        raise SettingsError(
+            f"{path} is not valid YAML: {error}", hint="Correct the file; see docs/settings.md."
+        ) from error
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path} must hold a mapping", hint="For example: selection: {max_sentences: 4}")
+    return content
+
+
+def environment_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """Dotted keys from `QUOTH_SECTION_KEY` variables; an unknown one is an error, since a typo would go unnoticed."""
+    names = {"QUOTH_" + key.upper().replace(".", "_"): key for key, _ in setting_keys()}
+    found: dict[str, str] = {}
+    for variable, value in environ.items():
+        if not variable.startswith("QUOTH_") or variable in NOT_SETTINGS:
+            continue
+        if variable not in names:
+            raise SettingsError(f"unknown variable {variable}", hint=_did_you_mean(variable, names))
+        found[names[variable]] = value
+    return found
+
+
+def with_values(settings: Settings, values: Mapping[str, Any], *, source: str) -> Settings:
+    """Settings with nested values (as in YAML) put over them; `source` names where they came from in errors."""
+    for name, content in values.items():
+        known = {one.name for one in fields(Settings)}
+        if name not in known:
+            raise SettingsError(f"{source}: unknown section '{name}'", hint=_did_you_mean(name, known))
+        if not isinstance(content, Mapping):
+            raise SettingsError(f"{source}: '{name}' must be a mapping", hint=f"For example: {name}: {{key: value}}")
+        for key, value in content.items():
+            settings = with_value(settings, f"{name}.{key}", value, source=source)
+    return settings
+
+
+def with_strings(settings: Settings, values: Mapping[str, str], *, source: str) -> Settings:
+    """Settings with `key=value` texts put over them, read as YAML scalars (`0.4`, `true`, `{crop: 0.1}`)."""
+    for key, text in values.items():
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise SettingsError(f"{source}: {key}={text} cannot be read", hint="Quote the value.") from error
+        settings = with_value(settings, key, value, source=source)
+    return settings
+
+
+def with_value(settings: Settings, key: str, value: object, *, source: str) -> Settings:
+    """Settings with one dotted key changed, checked for its type and range."""
+    section_name, _, name = key.partition(".")
+    known = [one for one, _ in setting_keys()]
+    if key not in known:
+        raise SettingsError(f"{source}: unknown setting '{key}'", hint=_did_you_mean(key, known))
+    section = getattr(settings, section_name)
+    return replace(settings, **{section_name: _replace(section, name, value, source=source)})
+
+
+def _replace(section: _Section, name: str, value: object, *, source: str) -> _Section:
+    declared = next(one for one in fields(section) if one.name == name)
+    wanted = get_type_hints(type(section))[name]
+    label = f"{type(section).__name__.removesuffix('Settings').lower()}.{name}"
+    checked = _checked(value, wanted, label=f"{source}: {label}")
+    _check_range(checked, declared.metadata, label=f"{source}: {label}")
+    return replace(section, **{name: checked})
+
+
+def _checked(value: object, wanted: Any, *, label: str) -> object:  # noqa: ANN401 - a type hint is any object
+    """`value` as the wanted type; only int to float is converted."""
+    if get_origin(wanted) in {Union, UnionType}:
+        if value is None:
+            return None
+        wanted = next(one for one in get_args(wanted) if one is not type(None))
+    if get_origin(wanted) is not None:
+        if not isinstance(value, Mapping):
+            raise SettingsError(f"{label} must be a mapping, not {value!r}", hint="For example: {crop: 0.08}")
+        return {str(key): _checked(one, get_args(wanted)[1], label=f"{label}.{key}") for key, one in value.items()}
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        raise SettingsError(f"{label} must be {_type_name(wanted)}, not {value!r}", hint="See docs/settings.md.")
+    return value
+
+
+def _check_range(value: object, limits: Mapping[str, Any], *, label: str) -> None:
+    if "choices" in limits and value not in limits["choices"]:
+        raise SettingsError(f"{label} is {value!r}", hint=f"Choose one of: {', '.join(limits['choices'])}.")
+    if "low" in limits and isinstance(value, int | float) and not limits["low"] <= value <= limits["high"]:
+        raise SettingsError(f"{label} is {value}", hint=f"It must lie between {limits['low']} and {limits['high']}.")
+
+
+def _type_name(wanted: type) -> str:
+    return {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text"}[wanted.__name__]
+
+
+def _did_you_mean(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"Did you mean '{close[0]}'?" if close else "See docs/settings.md for every key."
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What the user set, by where: a file, the environment, flags. The later one wins; all win over the profile."""
+
+    file: Mapping[str, Any]
+    environment: Mapping[str, str]
+    flags: Mapping[str, str]
+
+    def over(self, profile_settings: Mapping[str, Any], *, profile: str) -> Settings:
+        """The settings in force under a profile."""
+        settings = with_values(Settings(), profile_settings, source=f"profile '{profile}'")
+        settings = with_values(settings, self.file, source="quoth.yaml")
+        settings = with_strings(settings, self.environment, source="environment")
+        return with_strings(settings, self.flags, source="--set")
+
+
+NO_OVERRIDES = Overrides(file={}, environment={}, flags={})

@@ -1,0 +1,170 @@
+"""Generation directories: written aside, made durable, renamed into place, and cleaned when nobody needs them.
+
+    generations/000007/manifest.json   every other file with its size and CRC-32
+                       vectors.npy rows.npy documents.npy [faiss.index]   see dense.py
+                       lexical/                                           see lexical.py
+
+All of it is derived from SQLite. A further derived part (token vectors for late interaction, say) is one more file
+here: whoever writes it into the directory before `seal` gets it listed, checked, published and removed with the rest.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import weakref
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from quoth.errors import IndexBusy
+
+_MANIFEST = "manifest.json"
+_CHECKED_UP_TO = 256 * 2**20  # bytes; reading more than this to check it would delay the first answer
+
+
+class PartDamaged(Exception):
+    """A derived file is missing or is not what was written. The store rebuilds it."""
+
+
+def home(place: Path) -> Path:
+    return place / "generations"
+
+
+def directory(place: Path, generation: int) -> Path:
+    return home(place) / f"{generation:06d}"
+
+
+@contextmanager
+def writer_lock(place: Path) -> Iterator[None]:
+    """Hold the right to write. The system releases it when the process ends, however it ends."""
+    descriptor = os.open(place / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            raise IndexBusy(
+                f"another process (pid {owner}) is writing the index at {place}",
+                hint="Wait for it to finish; reading goes on meanwhile.",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def aside(place: Path) -> Iterator[Path]:
+    """A directory to build in. Whatever is left there at the end is removed."""
+    temporary = home(place) / f".building-{os.getpid()}"
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def seal(built: Path) -> None:
+    """List every file in the manifest and make it all durable."""
+    files = sorted(path for path in built.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
+    parts = {}
+    for path in files:
+        parts[path.relative_to(built).as_posix()] = {"size": path.stat().st_size, "crc32": _checksum(path)}
+        _sync(path)
+    manifest = built / _MANIFEST
+    manifest.write_text(json.dumps({"parts": parts}, indent=1), encoding="utf-8")
+    _sync(manifest)
+    for folder in sorted({path.parent for path in files} | {built}):
+        _sync(folder)
+
+
+def put_in_place(built: Path, place: Path, generation: int) -> None:
+    """Rename a sealed directory to its final name; a damaged one of that name gives way."""
+    target = directory(place, generation)
+    if target.exists():
+        discarded = home(place) / f".discarded-{os.getpid()}"
+        target.rename(discarded)
+        built.rename(target)
+        shutil.rmtree(discarded, ignore_errors=True)
+    else:
+        built.rename(target)
+    _sync(home(place))
+
+
+def clean(place: Path, *, keep: Collection[int]) -> None:
+    """Remove every other generation and what earlier writers left; what a reader still holds stays until next time."""
+    kept = {directory(place, generation).name for generation in keep}
+    for path in sorted(home(place).iterdir()):
+        if path.name not in kept and not _held(path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def hold(folder: Path) -> object | None:
+    """Keep a generation's files for as long as the returned object lives; None when the directory is not there."""
+    try:
+        descriptor = os.open(folder / _MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    holder = _Holder()
+    weakref.finalize(holder, os.close, descriptor)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return holder
+
+
+class _Holder:
+    """Alive while someone reads a generation."""
+
+
+def check(folder: Path, part: str) -> None:
+    """Compare a part (a file or a folder) with the manifest; `PartDamaged` when it differs."""
+    try:
+        listed = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["parts"]
+        names = [name for name in listed if name == part or name.startswith(part + "/")]
+        if not names:
+            raise PartDamaged(f"{part} is not in the manifest of {folder}")
+        for name in names:
+            size = (folder / name).stat().st_size
+            same = size == listed[name]["size"]
+            if not same or (size <= _CHECKED_UP_TO and _checksum(folder / name) != listed[name]["crc32"]):
+                raise PartDamaged(f"{folder / name} is not what was written")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PartDamaged(f"{folder}: {error}") from error
+
+
+def has(folder: Path, part: str) -> bool:
+    return (folder / part).exists()
+
+
+def _held(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder / _MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _checksum(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            value = zlib.crc32(block, value)
+    return value
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,229 @@
+"""Full text on tantivy: BM25 over the evidence sentences, as a share of what an ideal sentence would score.
+
+Tantivy weighs a term that occurs once in a sentence of average length with exactly its idf. So the ideal sentence, of
+average length and holding each term once, scores the sum of the idfs, whatever the question; a term that no sentence
+holds counts in that sum as the rarest possible, and lowers every score.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sqlite3
+import tempfile
+import weakref
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import tantivy
+
+from quoth.stores.embedded import generations, rows
+from quoth.text.terms import index_terms, words
+
+PART = "lexical"
+
+# A budget, not an allocation. One segment keeps equal scores in the order of rows; 1 GB holds some ten million.
+_BUDGET = 10**9
+
+# A question has a few dozen words. These bounds only keep a pasted book from taking minutes.
+_MAX_GROUPS = 256
+_MAX_ALTERNATIVES = 64
+_MAX_TOKENS = 32
+
+_MARGIN = 64  # hits beyond the asked number, so that ties at the cut are settled by row
+
+Variant: TypeAlias = tuple[str, ...]
+"""Tokens that a sentence must all hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A question as tantivy searches it, and the score of the ideal sentence."""
+
+    query: tantivy.Query
+    ideal: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where to look: document rows, and for each facet tag ids; None and empty mean anywhere."""
+
+    documents: Collection[int] | None
+    tags: Sequence[Collection[int]]
+
+    @property
+    def anywhere(self) -> bool:
+        return self.documents is None and not self.tags
+
+
+def build(connection: sqlite3.Connection, folder: Path) -> None:
+    """Write the index of every evidence sentence into `folder`."""
+    target = folder / PART
+    target.mkdir()
+    index = tantivy.Index(_schema(), path=str(target), reuse=False)
+    index.register_tokenizer("quoth", _stemmer())
+    writer = index.writer(heap_size=_BUDGET, num_threads=1)
+    for document in _documents(connection):
+        writer.add_document(document)
+    writer.commit()
+    writer.wait_merging_threads()
+
+
+def _documents(connection: sqlite3.Connection) -> Iterator[tantivy.Document]:
+    # Two passes over one order: texts through the shared rule for search texts, and the rest beside them.
+    evidence = "FROM sentences s WHERE s.embedding IS NOT NULL ORDER BY s.row"
+    tags = "(SELECT group_concat(t.tag) FROM sentence_tags t WHERE t.sentence = s.row)"
+    texts = rows.search_texts(connection.execute(f"SELECT text, lead_start, lead_stop, lead_text {evidence}"))
+    places = connection.execute(f"SELECT row, document, {tags} {evidence}")
+    for (row, document_row, tag_ids), text in zip(places, texts, strict=True):
+        document = tantivy.Document()
+        document.add_integer("row", row)
+        document.add_integer("document", document_row)
+        for tag_id in tag_ids.split(",") if tag_ids else ():
+            document.add_integer("tag", int(tag_id))
+        document.add_text("body", index_terms(text))
+        yield document
+
+
+class LexicalIndex:
+    """One generation's full text. Safe to share between threads."""
+
+    def __init__(self, folder: Path) -> None:
+        generations.check(folder, PART)
+        try:
+            self._index = self._open(folder / PART)
+            self._searcher = self._index.searcher()
+        except (ValueError, OSError) as error:
+            raise generations.PartDamaged(f"{folder / PART}: {error}") from error
+        self._schema = self._index.schema
+        self._stemmer = _stemmer()
+        self._sentences = self._searcher.num_docs
+
+    def _open(self, folder: Path) -> tantivy.Index:
+        if not os.access(folder, os.W_OK):  # tantivy locks a file even to read, so it reads a copy
+            copy = tempfile.mkdtemp(prefix="quoth-lexical-")
+            weakref.finalize(self, shutil.rmtree, copy, ignore_errors=True)
+            folder = Path(shutil.copytree(folder, copy, dirs_exist_ok=True, copy_function=shutil.copyfile))
+        index = tantivy.Index.open(str(folder))
+        index.config_reader(reload_policy="manual")  # a generation never changes
+        return index
+
+    def plan(self, groups: Sequence[Sequence[str]]) -> Plan | None:
+        """Prepare a question; None when nothing in it can be searched for."""
+        alternatives = [self._alternatives(group) for group in groups[:_MAX_GROUPS]]
+        weighed = [self._weigh(variants) for variants in dict.fromkeys(alternatives) if variants]
+        if not weighed or self._sentences == 0:
+            return None
+        clauses = [(tantivy.Occur.Should, query) for query, _ in weighed if query is not None]
+        query = tantivy.Query.boolean_query(clauses) if clauses else tantivy.Query.empty_query()
+        return Plan(query, sum(worth for _, worth in weighed))
+
+    def top(self, plan: Plan, count: int, limits: Limits) -> list[int]:
+        """Rows of the `count` best sentences within `limits`, best first, equal scores by row."""
+        query = plan.query
+        if not limits.anywhere:
+            clauses = [(tantivy.Occur.Must, query)]
+            clauses += [(tantivy.Occur.Must, self._anyone(field, ids)) for field, ids in _clauses(limits)]
+            query = tantivy.Query.boolean_query(clauses)
+        found = self._found(query, count + _MARGIN)
+        best = sorted(found.items(), key=lambda hit: (-_share(hit[1], plan), hit[0]))
+        return [row for row, _ in best[:count]]
+
+    def scores(self, plan: Plan, wanted: Collection[int]) -> dict[int, float]:
+        """The score of each wanted row, 0 to 1."""
+        if not wanted:
+            return {}
+        both = [(tantivy.Occur.Must, self._anyone("row", wanted)), (tantivy.Occur.Should, plan.query)]
+        found = self._found(tantivy.Query.boolean_query(both), len(wanted))
+        return {row: _share(found.get(row, 0.0), plan) for row in wanted}
+
+    def frequency(self, term: str) -> int:
+        """How many sentences hold every word of `term`."""
+        variants = self._variants(term)
+        if not variants or self._sentences == 0:
+            return 0
+        either = [(tantivy.Occur.Should, self._all_of(variant)) for variant in variants]
+        return self._count(tantivy.Query.boolean_query(either))
+
+    def _found(self, query: tantivy.Query, limit: int) -> dict[int, float]:
+        hits = self._searcher.search(query, limit=max(1, limit), count=False).hits
+        found = self._searcher.fast_field_values("row", [address for _, address in hits])
+        return {int(row): float(score) for row, (score, _) in zip(found, hits, strict=True) if row is not None}
+
+    def _alternatives(self, group: Sequence[str]) -> tuple[Variant, ...]:
+        return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in self._variants(term)))
+
+    def _variants(self, term: str) -> tuple[Variant, ...]:
+        """The ways in which a sentence can hold `term`: as written, or in its parts (`kg/ha`; `kg` and `ha`)."""
+        asked = words(term)
+        whole = self._stems([word.whole for word in asked])
+        parts = self._stems([part for word in asked for part in word.parts or (word.whole,)])
+        return tuple(dict.fromkeys(variant for variant in (whole, parts) if variant))
+
+    def _stems(self, forms: Sequence[str]) -> Variant:
+        stems = self._stemmer.analyze(" ".join(forms[:_MAX_TOKENS]))
+        return tuple(dict.fromkeys(stems))
+
+    def _weigh(self, variants: Sequence[Variant]) -> tuple[tantivy.Query | None, float]:
+        """The query for one group, and the most that it is worth: the idf of the word as asked, where it occurs.
+
+        A synonym is never worth more than the word it stands for, or a rare one would outweigh the question.
+        """
+        occurring = {variant: held for variant in variants if (held := self._held(variant)) > 0}
+        if not occurring:
+            return None, self._idf(0)
+        asked = occurring.get(variants[0]) or max(occurring.values())
+        worth = self._idf(asked)
+        queries = []
+        for variant, held in occurring.items():
+            natural = sum(self._idf(self._held((token,))) for token in variant)
+            boost = min(worth, self._idf(held)) / natural
+            query = self._all_of(variant)
+            queries.append(query if boost == 1 else tantivy.Query.boost_query(query, boost))
+        return (queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(queries)), worth
+
+    def _held(self, variant: Variant) -> int:
+        if len(variant) == 1:
+            return self._searcher.doc_freq("body", variant[0])
+        return self._count(self._all_of(variant))
+
+    def _idf(self, held: int) -> float:
+        return math.log(1 + (self._sentences - held + 0.5) / (held + 0.5))
+
+    def _count(self, query: tantivy.Query) -> int:
+        return int(self._searcher.search(query, limit=1, count=True).count)  # type: ignore[attr-defined]
+
+    def _all_of(self, variant: Variant) -> tantivy.Query:
+        terms = [tantivy.Query.term_query(self._schema, "body", token, "freq") for token in variant]
+        return terms[0] if len(terms) == 1 else tantivy.Query.boolean_query([(tantivy.Occur.Must, t) for t in terms])
+
+    def _anyone(self, field: str, ids: Collection[int]) -> tantivy.Query:
+        """Match any of `ids` without adding to the score."""
+        return tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, field, list(ids)), 0.0)
+
+
+def _clauses(limits: Limits) -> Iterator[tuple[str, Collection[int]]]:
+    if limits.documents is not None:
+        yield "document", limits.documents
+    for ids in limits.tags:
+        yield "tag", ids
+
+
+def _share(score: float, plan: Plan) -> float:
+    return round(min(1.0, score / plan.ideal), 6)
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_integer_field("row", indexed=True, fast=True)
+    builder.add_integer_field("document", indexed=True)
+    builder.add_integer_field("tag", indexed=True)
+    builder.add_text_field("body", tokenizer_name="quoth", index_option="freq")
+    return builder.build()
+
+
+def _stemmer() -> tantivy.TextAnalyzer:
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(tantivy.Filter.stemmer("english")).build()

@@ -1,0 +1,214 @@
+"""One generation of the index, read inside one SQLite transaction."""
+
+# ruff: noqa: S608  only constant names are put into SQL; values are always bound
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from quoth.errors import IndexMismatch
+from quoth.stores.embedded import derived, rows
+from quoth.stores.embedded.dense import DenseIndex, Positions
+from quoth.stores.embedded.faults import reading
+from quoth.stores.embedded.lexical import LexicalIndex, Limits, Plan
+from quoth.types import (
+    Candidate,
+    Candidates,
+    Document,
+    DocumentInfo,
+    Filters,
+    IndexInfo,
+    Query,
+    Sentence,
+    Vectors,
+)
+
+_JOINED = "FROM sentences s JOIN documents d ON d.row = s.document"
+
+
+class EmbeddedReader:
+    """See `protocols.Reader`."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        info: IndexInfo,
+        *,
+        place: Path,
+        indexes: derived.Derived,
+        faiss_threshold: int,
+    ) -> None:
+        self._connection = connection
+        self._info = info
+        self._place = place
+        self._indexes = indexes
+        self._faiss_threshold = faiss_threshold
+
+    @property
+    def info(self) -> IndexInfo:
+        return self._info
+
+    def search(self, query: Query) -> Candidates:
+        with reading(self._place):
+            limits = self._limits(query.filters)
+            plan = self._lexical.plan(query.terms) if query.terms else None
+            lexical_rows = [] if plan is None else self._lexical.top(plan, query.candidates, limits)
+            vector = self._checked(query.vector)
+            dense_rows = [] if vector is None else self._nearest(vector, query.candidates, limits)
+            return self._candidates(plan, vector, lexical_rows=lexical_rows, dense_rows=dense_rows)
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        return {term: self._lexical.frequency(term) for term in terms}
+
+    def document(self, doc_id: str) -> Document | None:
+        columns = "id, text, sha256, source_sha256, encoding, format, metadata"
+        with reading(self._place):
+            found = self._connection.execute(f"SELECT {columns} FROM documents WHERE id = ?", _storable(doc_id))
+            row = found.fetchone()
+        return None if row is None else rows.document(row)
+
+    def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
+        with reading(self._place):
+            where, values = (
+                ("", []) if ids is None else ("WHERE id IN (SELECT value FROM json_each(?))", [json.dumps(sorted(ids))])
+            )
+            found = self._connection.execute(f"SELECT {rows.LISTED} FROM documents {where}", values)
+            return tuple(sorted(map(rows.listed, found), key=lambda document: document.id))
+
+    def sentences(self, doc_id: str) -> Iterator[Sentence]:
+        with reading(self._place):
+            yield from self._sentences("d.id = ? ORDER BY s.ordinal", _storable(doc_id))
+
+    def neighbours(self, candidate: Sentence) -> tuple[Sentence | None, Sentence | None]:
+        span = candidate.quote.span
+        with reading(self._place):
+            found = self._connection.execute(
+                f"SELECT s.document, s.ordinal {_JOINED} WHERE d.id = ? AND s.start = ? AND s.stop = ?",
+                (*_storable(candidate.doc_id), span.start, span.end),
+            ).fetchone()
+            if found is None:
+                return None, None
+            document, ordinal = found
+            return self._at(document, ordinal - 1), self._at(document, ordinal + 1)
+
+    def vectors(self, doc_id: str) -> Vectors:
+        with reading(self._place):
+            blobs = self._connection.execute(
+                f"SELECT e.vector {_JOINED} JOIN embeddings e ON e.id = s.embedding WHERE d.id = ? ORDER BY s.ordinal",
+                _storable(doc_id),
+            ).fetchall()
+        stored = np.frombuffer(b"".join(blob for (blob,) in blobs), dtype=np.float16)
+        return rows.unpack(stored.reshape(-1, self._info.model.dimension))
+
+    @property
+    def _lexical(self) -> LexicalIndex:
+        return self._indexes.lexical(self._rebuild)
+
+    @property
+    def _dense(self) -> DenseIndex:
+        return self._indexes.dense(self._rebuild)
+
+    def _rebuild(self) -> None:
+        derived.build(
+            self._connection,
+            self._place,
+            generation=self._info.generation,
+            dimension=self._info.model.dimension,
+            faiss_threshold=self._faiss_threshold,
+        )
+
+    def _checked(self, vector: Vectors | None) -> Vectors | None:
+        if vector is not None and vector.shape != (self._info.model.dimension,):
+            raise IndexMismatch(
+                f"a vector of shape {vector.shape} cannot be searched among {self._info.model.dimension} dimensions",
+                hint="Ask with the model that the index was made with; quoth status names it.",
+            )
+        return vector
+
+    def _limits(self, filters: Filters) -> Limits:
+        """The filters as rows and ids. What does not exist is in no list, and so matches nothing."""
+        tests: list[str] = []
+        values: list[object] = []
+        for column, wanted in (("id", filters.doc_ids), ("document_type", filters.document_types)):
+            if wanted:
+                tests.append(f"{column} IN (SELECT value FROM json_each(?))")
+                values.append(json.dumps(wanted))
+        if filters.is_binding is not None:
+            tests.append("is_binding = ?")
+            values.append(filters.is_binding)
+        documents = None
+        if tests:
+            documents = self._integers(f"SELECT row FROM documents WHERE {' AND '.join(tests)}", values)
+        tagged = "SELECT id FROM tags WHERE facet = ? AND value IN (SELECT value FROM json_each(?))"
+        tags = [
+            self._integers(tagged, (*_storable(facet), json.dumps(wanted)))
+            for facet, wanted in filters.tags.items()
+            if wanted
+        ]
+        return Limits(documents, tags)
+
+    def _allowed(self, limits: Limits) -> Positions | None:
+        """Positions of the vectors within `limits`; None means all."""
+        if limits.anywhere:
+            return None
+        allowed = np.ones(len(self._dense.rows), dtype=np.bool_)
+        if limits.documents is not None:
+            allowed &= np.isin(self._dense.documents, np.fromiter(limits.documents, dtype=np.int64))
+        for tag_ids in limits.tags:
+            tagged = self._integers(
+                "SELECT sentence FROM sentence_tags WHERE tag IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(tag_ids)),),
+            )
+            allowed &= np.isin(self._dense.rows, np.array(tagged, dtype=np.int64))
+        return np.flatnonzero(allowed)
+
+    def _nearest(self, vector: Vectors, count: int, limits: Limits) -> list[int]:
+        nearest = self._dense.top(vector, count, self._allowed(limits))
+        return [int(row) for row in self._dense.rows[nearest]]
+
+    def _candidates(
+        self, plan: Plan | None, vector: Vectors | None, *, lexical_rows: list[int], dense_rows: list[int]
+    ) -> Candidates:
+        """Both scores for every row found either way, ordered by sentence id."""
+        found = sorted({*lexical_rows, *dense_rows})
+        if not found:
+            return Candidates((), np.empty((0, self._info.model.dimension), dtype=np.float32))
+        positions = self._dense.positions(np.array(found, dtype=np.int64))
+        lexical = {} if plan is None else self._lexical.scores(plan, found)
+        cosines = np.zeros(len(found)) if vector is None else self._dense.cosines(vector, positions)
+        by_lexical, by_dense = set(lexical_rows), set(dense_rows)
+        items = [
+            Candidate(
+                sentence=sentence,
+                lexical=lexical.get(row, 0.0),
+                dense=float(cosine),
+                found_by=("lexical",) * (row in by_lexical) + ("dense",) * (row in by_dense),
+            )
+            for row, sentence, cosine in zip(found, self._rows(found), cosines, strict=True)
+        ]
+        order = sorted(range(len(items)), key=lambda place: items[place].sentence.id)
+        return Candidates(tuple(items[place] for place in order), self._dense.take(positions[order]))
+
+    def _rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
+        test = "s.row IN (SELECT value FROM json_each(?)) ORDER BY s.row"
+        return self._sentences(test, (json.dumps(wanted),))
+
+    def _at(self, document: int, ordinal: int) -> Sentence | None:
+        return next(self._sentences("s.document = ? AND s.ordinal = ?", (document, ordinal)), None)
+
+    def _sentences(self, test: str, values: Collection[object]) -> Iterator[Sentence]:
+        found = self._connection.execute(f"SELECT {rows.QUOTED} {_JOINED} WHERE {test}", tuple(values))
+        return map(rows.sentence, found)
+
+    def _integers(self, sql: str, values: Iterable[object]) -> list[int]:
+        return [value for (value,) in self._connection.execute(sql, tuple(values))]
+
+
+def _storable(text: str) -> tuple[str]:
+    """`text` as SQLite can compare it; a lone surrogate, which is in no stored text, becomes `?`."""
+    return (text.encode("utf-8", "replace").decode("utf-8"),)

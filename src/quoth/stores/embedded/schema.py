@@ -1,0 +1,195 @@
+"""The truth: the SQLite schema, its connections, and what an index says about itself.
+
+`embeddings.key` is a hash of the model's identity and the text, so that a vector is found again by what it stands for;
+`embeddings.vector` holds float16: the cosine moves by less than 0.0005, and the index is half as large.
+"""
+
+# ruff: noqa: S608  only constant names are put into SQL; values are always bound
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from dataclasses import asdict
+from pathlib import Path
+
+from quoth.errors import IndexDamaged, IndexMismatch
+from quoth.types import IndexInfo, ModelIdentity
+
+FORMAT = 1
+DATABASE = "quoth.db"
+
+# Rows are never reused (AUTOINCREMENT), so a row means one sentence for as long as the index lives.
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE documents (
+    row INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    fingerprint TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    source_sha256 TEXT NOT NULL,
+    encoding TEXT NOT NULL,
+    format TEXT NOT NULL,
+    characters INTEGER NOT NULL,
+    sentences INTEGER NOT NULL,
+    document_type TEXT,
+    is_binding INTEGER,
+    metadata TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+
+CREATE TABLE embeddings (
+    id INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE,
+    vector BLOB NOT NULL
+);
+
+CREATE TABLE sentences (
+    row INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER NOT NULL REFERENCES documents (row) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    stop INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    section TEXT NOT NULL,
+    lead_start INTEGER,
+    lead_stop INTEGER,
+    lead_text TEXT,
+    page INTEGER,
+    tags TEXT NOT NULL,
+    text TEXT NOT NULL,
+    embedding INTEGER REFERENCES embeddings (id),
+    UNIQUE (document, ordinal)
+);
+CREATE INDEX sentences_by_embedding ON sentences (embedding);
+
+CREATE TABLE tags (
+    id INTEGER PRIMARY KEY,
+    facet TEXT NOT NULL,
+    value TEXT NOT NULL,
+    UNIQUE (facet, value)
+);
+
+CREATE TABLE sentence_tags (
+    sentence INTEGER NOT NULL REFERENCES sentences (row) ON DELETE CASCADE,
+    tag INTEGER NOT NULL REFERENCES tags (id),
+    PRIMARY KEY (sentence, tag)
+) WITHOUT ROWID;
+CREATE INDEX sentences_by_tag ON sentence_tags (tag, sentence);
+"""
+
+
+def connect_writer(place: Path) -> sqlite3.Connection:
+    """Open the database for the one writer, making it where there is none."""
+    connection = sqlite3.connect(place / DATABASE, isolation_level=None, timeout=10)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA cache_size = -65536")
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+            connection.executescript(f"BEGIN;{_SCHEMA}INSERT INTO meta VALUES ('format', '{FORMAT}');COMMIT;")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_reader(place: Path) -> tuple[sqlite3.Connection, bool]:
+    """Open the database for reading only, and say whether the connection sees later generations too."""
+    uri = f"{(place / DATABASE).absolute().as_uri()}?mode=ro"
+    try:
+        return _connect_readonly(uri), True
+    except sqlite3.OperationalError as error:
+        # Beside a WAL database SQLite keeps files to coordinate. Where they cannot be made, nobody can write through
+        # here either, and the database may be read as it is; unless a log that was never merged makes it incomplete.
+        log = place / f"{DATABASE}-wal"
+        if "unable to open" not in str(error) or (log.exists() and log.stat().st_size):
+            raise
+        return _connect_readonly(uri + "&immutable=1"), False
+
+
+def _connect_readonly(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10, check_same_thread=False)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")  # opening is lazy: fail here if at all
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def merge_log(connection: sqlite3.Connection) -> None:
+    """Bring the log into the database file, as far as open readers let it; never wait for them."""
+    connection.execute("PRAGMA busy_timeout = 0")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
+    """Every entry of `meta`; empty while the schema has not been made."""
+    if connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone() == (0,):
+        return {}
+    return dict(connection.execute("SELECT key, value FROM meta"))
+
+
+def read_info(connection: sqlite3.Connection, place: Path) -> IndexInfo | None:
+    """What the published generation says about itself; None when nothing has been published."""
+    meta = read_meta(connection)
+    if not meta:
+        return None
+    if meta.get("format") != str(FORMAT):
+        raise IndexMismatch(
+            f"the index at {place} has format {meta.get('format')}; this version of Quoth reads {FORMAT}",
+            hint="Ingest into another directory (--index), or use the version of Quoth that made it.",
+        )
+    if "generation" not in meta:
+        return None
+    try:
+        return IndexInfo(
+            format=int(meta["format"]),
+            generation=int(meta["generation"]),
+            digest=meta["digest"],
+            model=ModelIdentity(**json.loads(meta["model"])),
+            profile_name=meta["profile_name"],
+            profile_source=meta["profile_source"],
+            documents=int(meta["documents"]),
+            sentences=int(meta["sentences"]),
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise IndexDamaged(f"the index at {place} does not describe itself", hint="Ingest again.") from error
+
+
+def write_info(connection: sqlite3.Connection, info: IndexInfo) -> None:
+    entries = {
+        "generation": str(info.generation),
+        "digest": info.digest,
+        "model": json.dumps(asdict(info.model)),
+        "profile_name": info.profile_name,
+        "profile_source": info.profile_source,
+        "documents": str(info.documents),
+        "sentences": str(info.sentences),
+        "vectors": "float16",
+    }
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", entries.items())
+
+
+def describe(
+    connection: sqlite3.Connection, *, generation: int, model: ModelIdentity, profile: tuple[str, str]
+) -> IndexInfo:
+    """What the content of the open transaction amounts to."""
+    name, source = profile
+    (sentences,) = connection.execute("SELECT count(*) FROM sentences").fetchone()
+    documents = sorted(connection.execute("SELECT id, fingerprint FROM documents"))
+    content = json.dumps([FORMAT, asdict(model), name, source, documents], sort_keys=True)
+    return IndexInfo(
+        format=FORMAT,
+        generation=generation,
+        digest=hashlib.sha256(content.encode()).hexdigest(),
+        model=model,
+        profile_name=name,
+        profile_source=source,
+        documents=len(documents),
+        sentences=sentences,
+    )

@@ -1,0 +1,74 @@
+"""Enumerators that are words of the text (`(a)`, `1.02`, `IV.`, `•`), and which line introduces which of them."""
+
+from __future__ import annotations
+
+import re
+
+from quoth.types import Span
+
+ENUMERATOR = re.compile(
+    r"""
+    (?: (?P<bullet>[•◦▪▫‣●○■□➢✓✔–—*·+-]|o(?=[ \t]{2}))(?=[ \t]+\S)
+      | \((?P<paren>[a-z]{1,2}|[A-Z]{1,2}|[ivxlc]{1,6}|[IVXLC]{1,6}|\d{1,3})\)(?=\s)
+      | (?P<half>[a-z]|[A-Z]|[ivxlc]{1,5}|\d{1,3})\)(?=\s)
+      | (?P<level>\d{1,3}(?:\.\d{1,3})+)\.?(?=\s)
+      | (?P<dot>[A-Za-z]|[ivxlc]{1,5}|[IVXLC]{1,6}|\d{1,3})\.(?=\s)
+    )
+    """,
+    re.VERBOSE,
+)
+_FIRST_LABELS = frozenset({"a", "i", "1"})
+_ROMAN = frozenset("ivxlc")
+_INTRODUCES = (":", "—", "–", ":-", ":—")
+
+
+class Enumeration:
+    """Follows the enumerated blocks of a text in reading order and knows the line that introduces each.
+
+    A style of enumerator seen for the first time opens a level below the block before it; the same style again goes
+    on with that level; anything else ends them all.
+    """
+
+    def __init__(self) -> None:
+        self._levels: list[tuple[str, Span | None]] = []
+        self._label = ""
+        self._left = False
+        self._before: Span | None = None
+
+    def item(self, enumerator: re.Match[str]) -> Span | None:
+        """Enter an enumerated block; return the block that introduces its list, None where nothing does."""
+        style = self._style(enumerator)
+        if self._left and (self._label.lower() in _FIRST_LABELS or style not in self._styles()):
+            self._levels.clear()
+        self._left = False
+        styles = self._styles()
+        if style in styles:
+            del self._levels[styles.index(style) + 1 :]
+        else:
+            self._levels.append((style, self._before))
+        return self._levels[-1][1]
+
+    def leave(self) -> None:
+        """A block without an enumerator ends every list, unless the next number goes on with one."""
+        self._left = True
+
+    def seen(self, text: str, block: Span) -> None:
+        """Remember a block, should it introduce the next one."""
+        ends_open = text[max(block.start, block.end - 40) : block.end].endswith(_INTRODUCES)
+        self._before = block if ends_open else None
+
+    def _styles(self) -> list[str]:
+        return [style for style, _ in self._levels]
+
+    def _style(self, enumerator: re.Match[str]) -> str:
+        form = enumerator.lastgroup or ""
+        label = enumerator[form]
+        if form == "bullet":
+            return label
+        follows = len(label) == len(self._label) == 1 and ord(label) == ord(self._label) + 1
+        self._label = label
+        if label[0].isdigit():
+            return f"{form}:{label.count('.')}"
+        case = "upper" if label[0].isupper() else "lower"
+        roman = _ROMAN.issuperset(label.lower()) and not follows and label.lower() not in {"c", "l"}
+        return f"{form}:{case}:{'roman' if roman else 'letter'}"

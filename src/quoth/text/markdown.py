@@ -1,0 +1,312 @@
+"""The regions of a Markdown document, from markdown-it's blocks.
+
+markdown-it says on which lines each block lies; where its text begins on a line follows from the containers around it
+(quotes and list items). What no block claims is filled in by `regions`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from quoth.text.boundaries import cuts
+from quoth.text.enumerations import ENUMERATOR, Enumeration
+from quoth.text.html_blocks import html_pieces
+from quoth.types import Region, RegionKind, Span
+
+BOM = "\ufeff"
+_LINE_END = re.compile(r"\r\n?|\n")
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*(?:\r\n?|\n)(?![ \t]*(?:\r|\n))(?:.*?(?:\r\n?|\n))??(?:---|\.\.\.)[ \t]*(?=[\r\n]|\Z)", re.S
+)
+_ITEM_MARK = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])")
+_QUOTE_MARK = re.compile(r"[ \t]*>")
+_QUOTED_LINE = re.compile(r"\s*[\r\n][ \t]*(?:>[ \t]*)+")
+_BLANKS = re.compile(r"[ \t]*")
+_HASHES = re.compile(r"#{1,6}[ \t]*")
+_CLOSING_HASHES = re.compile(r"(?:[ \t]+|^)#+[ \t]*$")
+_ROW_START = re.compile(r"[ \t|]*")
+_ROW_END = re.compile(r"(?:(?<!\\)\||[ \t])*$")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
+_ALERT = re.compile(r"\[!\w+\][ \t]*(?=[\r\n])")
+_BLANK_LINES = re.compile(r"(?:[^\S\r\n]*(?:\r\n?|\n)){2,}")
+_LINK_TEXT = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_HEADING_ID = re.compile(r"\s*\{#[^{}]*\}$")
+_DEEPEST = 60  # nested containers; what lies deeper is kept as plain paragraphs
+
+
+@dataclass(slots=True)
+class _Container:
+    """A quote, a list item or the document itself, while its blocks are read."""
+
+    kind: RegionKind
+    first_line: int
+    lead: Span | None = None
+    list_lead: Span | None = None
+    first_block: Span | None = None
+    before: tuple[RegionKind, Span] | None = None
+    enumeration: Enumeration = field(default_factory=Enumeration)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    options = {"inline_definitions": True, "maxNesting": _DEEPEST}
+    parser = MarkdownIt("commonmark", options).enable("table")
+    parser.core.ruler.disable("inline")
+    return parser
+
+
+def front_matter(text: str) -> Span | None:
+    """Return the YAML front matter with its fences, None when the document does not begin with one."""
+    found = _FRONT_MATTER.match(text, text.startswith(BOM))
+    return Span(found.start(), found.end()) if found else None
+
+
+def markdown_blocks(text: str) -> Iterator[Region]:
+    """Yield the regions that Markdown's blocks claim, in reading order; marks between them are left out."""
+    head = front_matter(text)
+    start = int(text.startswith(BOM))
+    if head is not None:
+        yield Region(head, RegionKind.FRONT_MATTER, section=(), lead=None)
+        start = head.end
+    yield from _Walk(text, start).regions()
+
+
+class _Walk:
+    """One pass over the block tokens of `text[start:]`."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self._text = text
+        self._source = text[start:]
+        self._lines = [start, *(start + end.end() for end in _LINE_END.finditer(self._source)), len(text)]
+        self._containers = [_Container(RegionKind.PARAGRAPH, -1)]
+        self._headings: list[tuple[int, str]] = []
+        self._table_header: Span | None = None
+
+    def regions(self) -> Iterator[Region]:
+        for token in _parser().parse(self._source):
+            if token.map is not None:
+                yield from self._opened(token, token.map[0], token.map[1])
+            elif token.type in {"blockquote_close", "list_item_close"}:
+                self._containers.pop()
+            if token.type in {"blockquote_close", "bullet_list_close", "ordered_list_close", "table_close", "hr"}:
+                self._inner.before = None
+
+    @property
+    def _inner(self) -> _Container:
+        return self._containers[-1]
+
+    @property
+    def _section(self) -> tuple[str, ...]:
+        return tuple(title for _, title in self._headings)
+
+    def _opened(self, token: Token, first: int, stop: int) -> Iterator[Region]:
+        match token.type:
+            case "paragraph_open":
+                yield from self._paragraph(first, stop)
+            case "heading_open":
+                yield from self._heading(token, first, stop)
+            case "blockquote_open":
+                self._containers.append(_Container(RegionKind.QUOTE, first))
+            case "bullet_list_open" | "ordered_list_open":
+                self._inner.list_lead = self._lead_of_list()
+            case "list_item_open":
+                self._containers.append(_Container(RegionKind.LIST_ITEM, first, lead=self._inner.list_lead))
+            case "tr_open":
+                yield from self._row(first)
+            case "table_open":
+                self._table_header = None
+            case "fence":
+                yield from self._fence(token, first, stop)
+            case "code_block":
+                yield from self._indented(first, stop)
+            case "html_block":
+                yield from self._html(first, stop)
+            case "definition":
+                yield from self._definition(first, stop)
+
+    def _content_start(self, line: int) -> int:
+        """Return where the text of a line begins, behind the marks of the containers around it."""
+        at = self._lines[line]
+        for container in self._containers:
+            mark = None
+            if container.kind is RegionKind.QUOTE:
+                mark = _QUOTE_MARK.match(self._text, at)
+            elif container.first_line == line:
+                mark = _ITEM_MARK.match(self._text, at)
+            at = mark.end() if mark else at
+        blanks = _BLANKS.match(self._text, at)
+        return min(blanks.end() if blanks else at, self._lines[line + 1])
+
+    def _span(self, start: int, end: int) -> Span | None:
+        """Return `[start, end)` without surrounding whitespace, None when nothing is left."""
+        part = self._text[start:end]
+        visible = part.strip()
+        begin = start + len(part) - len(part.lstrip())
+        return Span(begin, begin + len(visible)) if visible else None
+
+    def _block(self, span: Span | None, kind: RegionKind, *, lead: Span | None = None) -> Iterator[Region]:
+        """Yield one block of the current container and remember it as the last one read."""
+        if span is None:
+            return
+        if not kind.skipped:
+            self._inner.before = (kind, span)
+            self._inner.first_block = self._inner.first_block or span
+        yield Region(span, kind, self._section, lead)
+
+    def _last_sentence(self, block: Span) -> Span:
+        starts = [block.start, *cuts(self._text, block.start, block.end)]
+        return self._span(starts[-1], block.end) or block
+
+    def _lead_of_list(self) -> Span | None:
+        """The last sentence before a list introduces it; inside an item, the item itself does."""
+        match self._inner.before:
+            case (RegionKind.PARAGRAPH | RegionKind.QUOTE | RegionKind.LIST_ITEM, block):
+                return self._last_sentence(block)
+        if self._inner.kind is RegionKind.LIST_ITEM and self._inner.first_block is not None:
+            return self._last_sentence(self._inner.first_block)
+        return None
+
+    def _paragraph(self, first: int, stop: int) -> Iterator[Region]:
+        starts = [self._content_start(line) for line in range(first, stop)]
+        notes = [at for at in starts if _FOOTNOTE.match(self._text, at)]
+        end = self._lines[stop]
+        if not notes:
+            yield from self._prose(starts[0], end)
+            return
+        if notes[0] > starts[0]:
+            yield from self._prose(starts[0], notes[0])
+        for at, until in zip(notes, [*notes[1:], end], strict=True):
+            yield from self._footnote(at, until)
+
+    def _prose(self, start: int, end: int) -> Iterator[Region]:
+        alert = _ALERT.match(self._text, start, end) if self._inner.kind is RegionKind.QUOTE else None
+        if alert is not None:
+            yield Region(Span(start, start + len(alert.group().rstrip())), RegionKind.MARKUP, self._section, None)
+            mark = _QUOTED_LINE.match(self._text, alert.end(), end)
+            start = mark.end() if mark else alert.end()
+        span = self._span(start, end)
+        if span is None:
+            return
+        kind, lead = self._inner.kind, self._inner.lead
+        if kind is RegionKind.PARAGRAPH:
+            kind, lead = self._enumerated(span)
+        for part in self._quoted_parts(span):
+            yield from self._block(part, kind, lead=lead)
+
+    def _enumerated(self, span: Span) -> tuple[RegionKind, Span | None]:
+        """A paragraph that begins with `(a)` is an item of a list that Markdown does not know."""
+        enumeration = self._inner.enumeration
+        mark = ENUMERATOR.match(self._text, span.start, span.end) if self._text[span.start] in "(•" else None
+        lead = None
+        if mark is None:
+            enumeration.leave()
+        else:
+            introduction = enumeration.item(mark)
+            lead = self._last_sentence(introduction) if introduction else None
+        enumeration.seen(self._text, span)
+        return (RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH), lead
+
+    def _quoted_parts(self, span: Span) -> Iterator[Span | None]:
+        """Cut at the `>` between two sentences; inside a sentence the mark stays, as the slice must be exact."""
+        start = span.start
+        if any(container.kind is RegionKind.QUOTE for container in self._containers):
+            for cut in cuts(self._text, span.start, span.end):
+                mark = _QUOTED_LINE.match(self._text, cut, span.end)
+                if mark is not None:
+                    yield self._span(start, cut)
+                    start = mark.end()
+        yield self._span(start, span.end)
+
+    def _footnote(self, start: int, end: int) -> Iterator[Region]:
+        label = _FOOTNOTE.match(self._text, start)
+        if label is None:
+            return
+        yield Region(Span(start, start + len(label.group().rstrip())), RegionKind.MARKUP, self._section, None)
+        for part in self._quoted_parts_of(label.end(), end):
+            yield from self._block(part, RegionKind.FOOTNOTE)
+
+    def _quoted_parts_of(self, start: int, end: int) -> Iterator[Span | None]:
+        span = self._span(start, end)
+        if span is not None:
+            yield from self._quoted_parts(span)
+
+    def _heading(self, token: Token, first: int, stop: int) -> Iterator[Region]:
+        start, end = self._content_start(first), self._lines[stop]
+        if token.markup.startswith("#"):
+            hashes = _HASHES.match(self._text, start)
+            start = hashes.end() if hashes else start
+            closing = _CLOSING_HASHES.search(self._text[start:end].rstrip())
+            end = start + closing.start() if closing else end
+        else:
+            end = self._lines[stop - 1]
+        span = self._span(start, end)
+        title = _title(self._text[span.start : span.end]) if span else ""
+        level = int(token.tag[1])
+        outer = [heading for heading in self._headings if heading[0] < level]
+        here = [*outer, (level, title)] if title else outer
+        top_level = token.level == 0
+        section = tuple(name for _, name in here) if top_level else (*self._section, title)
+        if top_level:
+            self._headings = here
+        self._inner.before = None
+        self._inner.enumeration = Enumeration()
+        if span is not None:
+            yield Region(span, RegionKind.HEADING, section, lead=None)
+
+    def _row(self, line: int) -> Iterator[Region]:
+        row = self._text[self._content_start(line) : self._lines[line + 1]].rstrip()
+        opening, closing = _ROW_START.match(row), _ROW_END.search(row)
+        if opening is None or closing is None or opening.end() >= closing.start():
+            return
+        base = self._content_start(line)
+        span = self._span(base + opening.end(), base + closing.start())
+        if self._table_header is None:
+            self._table_header = span
+            yield from self._block(span, RegionKind.TABLE_HEADER)
+        else:
+            yield from self._block(span, RegionKind.TABLE_ROW, lead=self._table_header)
+
+    def _fence(self, token: Token, first: int, stop: int) -> Iterator[Region]:
+        opening = self._span(self._content_start(first), self._lines[first + 1])
+        if opening is not None:
+            yield Region(opening, RegionKind.MARKUP, self._section, lead=None)
+        last = self._text[self._content_start(stop - 1) : self._lines[stop]].strip()
+        closed = stop - 1 > first and len(last) >= len(token.markup) and set(last) == {token.markup[0]}
+        content_stop = stop - 1 if closed else stop
+        if first + 1 < content_stop:
+            span = self._span(self._content_start(first + 1), self._lines[content_stop])
+            yield from self._block(span, RegionKind.CODE)
+
+    def _indented(self, first: int, stop: int) -> Iterator[Region]:
+        start, end = self._content_start(first), self._lines[stop]
+        if self._inner.before is None or self._inner.before[0] is not RegionKind.FOOTNOTE:
+            yield from self._block(self._span(start, end), RegionKind.CODE)
+            return
+        for blank in _BLANK_LINES.finditer(self._text, start, end):
+            yield from self._block(self._span(start, blank.start()), RegionKind.FOOTNOTE)
+            start = blank.end()
+        yield from self._block(self._span(start, end), RegionKind.FOOTNOTE)
+
+    def _html(self, first: int, stop: int) -> Iterator[Region]:
+        for span, kind in html_pieces(self._text, self._content_start(first), self._lines[stop]):
+            yield from self._block(span, kind)
+
+    def _definition(self, first: int, stop: int) -> Iterator[Region]:
+        start = self._content_start(first)
+        if _FOOTNOTE.match(self._text, start):
+            yield from self._footnote(start, self._lines[stop])
+        else:
+            yield from self._block(self._span(start, self._lines[stop]), RegionKind.MARKUP)
+
+
+def _title(heading: str) -> str:
+    """Return a heading as people read it: no emphasis, link targets or ids, and single spaces."""
+    bare = _EMPHASIS.sub("", _LINK_TEXT.sub(r"\1", _HEADING_ID.sub("", heading)))
+    return " ".join(bare.split())

@@ -1,0 +1,190 @@
+"""The regions of a plain text: paragraphs between blank lines, and inside them the lines that stand alone.
+
+A line break is either a soft wrap, where the sentence goes on, or a hard break. What decides is the text itself: the
+width it is wrapped at, if it is, and how one line ends and the next begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from quoth.text.boundaries import cuts
+from quoth.text.enumerations import ENUMERATOR, Enumeration
+from quoth.types import Region, RegionKind, Span
+
+_LINE = re.compile(
+    r"(?P<indent>[^\S\r\n\f\v\x1c-\x1e\x85\u2028\u2029]*)(?P<text>\S[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]*)"
+)
+_LINE_END = re.compile(r"\r\n?|[\n\f\v\x1c-\x1e\x85\u2028\u2029]")
+_RULE = re.compile(r"[!-/:-@\[-`{-~·•–—─-╿\s\ufeff]+")
+"""A line of these marks alone draws a rule or a blank to fill in; it says nothing."""
+_GOES_ON = re.compile(
+    r"(?:,|-|\b(?:of|the|and|or|to|by|in|on|with|for|a|an|as|at|from|that|between|this|its|their|any|such|shall|is|are))$"
+)
+_STOPS = re.compile(r"[.!?:;][\"'”’)\]]*$|;\s*(?:and|or)$")
+_BREAKS_LIST = re.compile(r"[.!?:;,][\"'”’)\]]*$|[;,]\s*(?:and|or|and/or)$")
+_NUMBER_ONLY = re.compile(
+    r"(?:page\s+|p\.\s*)?[-–—(\[\s]*(?:\d{1,4}|[ivxl]{1,6})(?:\s+of\s+\d{1,4})?[-–—)\]\s]*", re.IGNORECASE
+)
+_WORD = re.compile(r"\S+")
+_DIGITS = re.compile(r"\d+")
+_OPEN_END = frozenset("abcdefghijklmnopqrstuvwxyz,")
+
+_NARROWEST, _WIDEST = 40, 160  # columns between which a text counts as wrapped
+_MOST_FURNITURE = 4  # lines of page furniture inside one sentence
+_LONGEST_FURNITURE = 120  # code points
+_FULL_SHARE = 0.5  # of the lines inside blocks must reach near the width
+
+
+class _Line(NamedTuple):
+    start: int
+    """Of its first visible character."""
+    end: int
+    column: int
+    """Where the line ends, its indent included."""
+    opens_block: bool
+    """Whether a blank line, or the start of the text, comes before it."""
+
+
+def plain_blocks(text: str) -> Iterator[Region]:
+    """Yield the regions of a plain text in reading order; rules and byte order marks are left out."""
+    lines = _lines(text)
+    width = _wrap_width(lines)
+    enumeration = Enumeration()
+    for block in _joined(text, lines, width):
+        if _RULE.fullmatch(text, block.start, block.end):
+            continue
+        mark = ENUMERATOR.match(text, block.start, block.end)
+        lead = None
+        if mark is None:
+            enumeration.leave()
+        else:
+            introduction = enumeration.item(mark)
+            lead = _last_sentence(text, introduction) if introduction else None
+        enumeration.seen(text, block)
+        yield Region(block, RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH, section=(), lead=lead)
+
+
+def _lines(text: str) -> list[_Line]:
+    lines: list[_Line] = []
+    last_end = 0
+    for found in _LINE.finditer(text, text.startswith("\ufeff")):
+        start = found.start("text")
+        end = start + len(found["text"].rstrip())
+        between = text[last_end:start]
+        opens_block = not lines or sum(1 for _ in _LINE_END.finditer(between)) > 1
+        lines.append(_Line(start, end, end - found.start(), opens_block))
+        last_end = end
+    return lines
+
+
+def _wrap_width(lines: Sequence[_Line]) -> int | None:
+    """Return the column at which the text is wrapped, None when its lines are whole paragraphs."""
+    inner = sorted(line.column for line, following in zip(lines, lines[1:], strict=False) if not following.opens_block)
+    if not inner:
+        return None
+    width = inner[int(0.95 * (len(inner) - 1))]
+    if not _NARROWEST <= width <= _WIDEST:
+        return None
+    full = sum(1 for column in inner if column >= 0.75 * width)
+    return width if full >= _FULL_SHARE * len(inner) else None
+
+
+def _joined(text: str, lines: Sequence[_Line], width: int | None) -> Iterator[Span]:
+    """Yield runs of lines joined by soft wraps."""
+    repeated = _repeated(text, lines)
+    index = 0
+    while index < len(lines):
+        start = lines[index].start
+        while (following := _continuation(text, lines, index, width=width, repeated=repeated)) is not None:
+            index = following
+        yield Span(start, lines[index].end)
+        index += 1
+
+
+def _continuation(
+    text: str, lines: Sequence[_Line], index: int, *, width: int | None, repeated: frozenset[str]
+) -> int | None:
+    """Return the line on which the sentence of this line goes on, None when it may end here."""
+    following = index + 1
+    if (
+        following < len(lines)
+        and not lines[following].opens_block
+        and _soft(text, lines[index], lines[following], width)
+    ):
+        return following
+    if text[lines[index].end - 1] not in _OPEN_END:
+        return None
+    while (
+        following < len(lines) and following <= index + _MOST_FURNITURE and _furniture(text, lines[following], repeated)
+    ):
+        following += 1
+    if following < len(lines) and _runs_on(text, lines[index], lines[following]):
+        return following
+    return None
+
+
+def _repeated(text: str, lines: Sequence[_Line]) -> frozenset[str]:
+    """Return the lines, digits masked, that come again on every page."""
+    counts = Counter(
+        _masked(text, line) for line in lines if line.opens_block and line.end - line.start <= _LONGEST_FURNITURE
+    )
+    return frozenset(masked for masked, count in counts.items() if count >= 3)
+
+
+def _masked(text: str, line: _Line) -> str:
+    return _DIGITS.sub("0", text[line.start : line.end])
+
+
+def _furniture(text: str, line: _Line, repeated: frozenset[str]) -> bool:
+    """Whether a line belongs to the page (its number, a running title) and not to the text."""
+    return _NUMBER_ONLY.fullmatch(text, line.start, line.end) is not None or _masked(text, line) in repeated
+
+
+def _runs_on(text: str, line: _Line, following: _Line) -> bool:
+    """Whether a sentence goes on over a page break or a blank line: `In no` / `event will the Agent be liable`.
+
+    Half of such a sentence can say its opposite, so it is quoted whole, with what lies between.
+    """
+    this = text[max(line.start, line.end - 40) : line.end]
+    return (
+        line.column >= _NARROWEST
+        and not this.isupper()
+        and text[following.start].islower()
+        and ENUMERATOR.match(text, following.start, following.end) is None
+    )
+
+
+def _soft(text: str, line: _Line, following: _Line, width: int | None) -> bool:
+    """Whether the sentence may go on from one line to the next."""
+    this, after = text[line.start : line.end], text[following.start : following.end]
+    if any(_NUMBER_ONLY.fullmatch(part) or _RULE.fullmatch(part) for part in (this, after)):
+        return False
+    first_word = _WORD.search(after)
+    full = width is not None and line.column + 1 + len(first_word.group() if first_word else "") > width
+    mark = ENUMERATOR.match(after)
+    if mark is not None:
+        return _number_goes_on(this, after[mark.end() :].lstrip(), bullet=mark["bullet"] is not None, full=full)
+    if after[0].islower():
+        return full or not _STOPS.search(this)
+    if this.isupper() and not after.isupper():
+        return False  # a title in capitals, then text
+    if full:
+        return True
+    return width is None and line.column >= _NARROWEST and _GOES_ON.search(this) is not None
+
+
+def _number_goes_on(this: str, content: str, *, bullet: bool, full: bool) -> bool:
+    """`Section` / `4.2 of the` is one sentence although the second line looks enumerated."""
+    if bullet or _BREAKS_LIST.search(this):
+        return False
+    return content[:1].islower() or full
+
+
+def _last_sentence(text: str, block: Span) -> Span:
+    start = [block.start, *cuts(text, block.start, block.end)][-1]
+    part = text[start : block.end]
+    return Span(start + len(part) - len(part.lstrip()), block.end)

@@ -1,0 +1,64 @@
+"""Runs of prose that belong together: parentheses, quotations, code spans and links are never cut open."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+_LONGEST = {"(": 1000, "[": 300, "{": 300, "“": 400, "«": 400, "「": 400, "『": 400, "（": 400}
+"""How far apart, in code points, a pair may be; a lone opener must not glue the rest of the text together."""
+_CLOSES = {")": "(", "]": "[", "}": "{", "”": "“", "»": "«", "」": "「", "』": "『", "）": "（"}
+_LONGEST_STRAIGHT = 400
+
+_BRACKET = re.compile(r"[()\[\]{}“”«»「」『』（）]")
+_STRAIGHT = re.compile(r'(?:^|(?<=[\s(\[{*_>—–-]))"(?=[^\s"])([^"]{1,400})"(?=$|[\s)\]}.,;:!?*_<—–-])')
+_CODE = re.compile(r"(?<!`)(`{1,3})(?!`)[^`]{1,500}(?:`{1,2}[^`]{1,500})*?(?<!`)\1(?!`)")
+_LINK = re.compile(r"\[[^\[\]]{1,400}\]\([^()\s]*(?:\s+\"[^\"]{0,200}\")?\)")
+
+
+class Runs:
+    """The runs inside `[start, end)` of a text, merged where they overlap."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        pairs = _brackets(text, start, end)
+        if text.find('"', start, end) >= 0:
+            pairs += [found.span() for found in _STRAIGHT.finditer(text, start, end)]
+        if text.find("`", start, end) >= 0:
+            pairs += [found.span() for found in _CODE.finditer(text, start, end)]
+        if text.find("](", start, end) >= 0:
+            pairs += [found.span() for found in _LINK.finditer(text, start, end)]
+        self._starts, self._ends = _merged(sorted(pairs))
+
+    def around(self, at: int) -> bool:
+        """Whether `at` lies strictly inside a run."""
+        index = bisect_right(self._starts, at - 1) - 1
+        return index >= 0 and at < self._ends[index]
+
+
+def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    pairs: list[tuple[int, int]] = []
+    waiting: list[tuple[str, int]] = []
+    for found in _BRACKET.finditer(text, start, end):
+        mark, at = found.group(), found.start()
+        opener = _CLOSES.get(mark)
+        if opener is None:
+            waiting.append((mark, at))
+        elif any(mark == opener for mark, _ in waiting[-8:]):
+            while waiting[-1][0] != opener:
+                waiting.pop()
+            opened = waiting.pop()[1]
+            if at - opened <= _LONGEST[opener]:
+                pairs.append((opened, at + 1))
+    return pairs
+
+
+def _merged(pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in pairs:
+        if ends and start < ends[-1]:
+            ends[-1] = max(ends[-1], end)
+        else:
+            starts.append(start)
+            ends.append(end)
+    return starts, ends
