@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 Pair = tuple[int, int]
@@ -63,24 +64,32 @@ WHOLE = {
     "number": re.compile(NUMBER),
     "range": re.compile(rf"{NUMBER}[ \t]*(?:[-–—−±×~/][ \t]*|\s+to\s+){NUMBER}"),
     "percent": re.compile(rf"{NUMBER}\s?[%‰°]"),
-    "date": re.compile(rf"\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,\s*\d{{4}}\b)?|\b\d{{1,2}}\.?\s+{MONTH},?\s+\d{{4}}\b"),
+    "date": re.compile(
+        rf"\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,\s*\d{{4}}\b)?|\b\d{{1,2}}\.?\s+{MONTH},?\s+\d{{4}}\b"
+    ),
     "url": re.compile(r"(?:https?://|www\.)[^\s<>\"]*[\w/]"),
     "e-mail": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
-    "dotted": re.compile(r"\b(?:[A-Za-z]\.){2,}|\bv?\d+(?:\.\d+){2,}\b|\b[\w-]+\.(?:md|txt|pdf|csv|html?|json|ya?ml|py|docx?)\b"),
+    "dotted name": re.compile(
+        r"\b(?:[A-Za-z]\.){2,}|\bv?\d+(?:\.\d+){2,}\b|\b[\w-]+\.(?:md|txt|pdf|csv|html?|json|ya?ml|py|docx?)\b"
+    ),
     "ellipsis": re.compile(r"\.{2,}|\.(?: \.){2,}"),
     "code span": re.compile(r"(?<!`)`[^`\n]{1,200}`(?!`)"),
     "link": re.compile(r"\[[^\[\]\n]{1,200}\]\([^()\s]*\)"),
     "reference": re.compile(
-        r"\b(?:Figs?|Tables?|Eqs?|Nos?|Secs?|Sects?|Arts?|Vols?|pp?|Chap|paras?|Refs?|approx|ca|cf)\.\s?\(?[A-Z]?\d+", re.I
+        r"\b(?:Figs?|Tables?|Eqs?|Nos?|Secs?|Sects?|Arts?|Vols?|pp?|Chap|paras?|Refs?|approx|ca|cf)\.\s?\(?[A-Z]?\d+",
+        re.I,
     ),
 }
 """Things that are one: no boundary may fall inside."""
 
 ABBREVIATION = re.compile(
-    r"(?:^|[\s(\[“\"])(?:e\.g|i\.e|cf|viz|vs|approx|ca|Dr|Mr|Mrs|Ms|Prof|Rev|Hon|Messrs|subsp|var|incl|esp|resp)\.$", re.I
+    r"(?:^|[\s(\[“\"])(?:e\.g|i\.e|cf|viz|vs|approx|ca|Dr|Mr|Mrs|Ms|Prof|Rev|Hon|Messrs|subsp|var|incl|esp|resp)\.$",
+    re.I,
 )
 GOES_ON_IN_LOWER_CASE = re.compile(r"[a-z]+(?:[\s,;:.)]|$)")
-TERMINATED = re.compile(r"(?:[.!?…:。！？｡؟।॥۔։።]|\.\d{1,3})(?:[\"'”’»›)\]}*_`~」』）】》†‡¹²³⁰⁴-⁹]|</\w+>|\[\^?[\w,;–\- ]{1,12}\])*$")
+TERMINATED = re.compile(
+    r"(?:[.!?…:。！？｡؟।॥۔։።]|\.\d{1,3})(?:[\"'”’»›)\]}*_`~」』）】》†‡¹²³⁰⁴-⁹]|</\w+>|\[\^?[\w,;–\- ]{1,12}\])*$"
+)
 OPEN_LINE = re.compile(r"[\w,]$")
 CLOSING = re.compile(r"[,;:.!?)\]}%”»]")
 INITIALS = re.compile(r"(?:^|\s|\()(?:[A-Z]\.\s?)+$")
@@ -172,7 +181,7 @@ def _pairs(text: str) -> Iterator[tuple[str, Pair]]:
 
 
 def _boundaries(text: str, spans: Sequence[Pair]) -> Iterator[Boundary]:
-    for before, after in zip(spans, spans[1:], strict=False):
+    for before, after in pairwise(spans):
         gap = text[before[1] : after[0]]
         if not gap.strip() and sum(1 for _ in LINE_END.finditer(gap)) <= 1:
             yield Boundary(text, before, after)
@@ -242,7 +251,7 @@ def documents(directories: Sequence[Path]) -> list[Path]:
 
 
 def check_file(path: Path) -> list[Violation]:
-    from quoth.text.sentences import split  # noqa: PLC0415 - the checks above must not know the splitter
+    from quoth.text.sentences import split  # the checks above must not know the splitter
 
     text = path.read_bytes().decode("utf-8")
     parts = split(text, format="markdown" if path.suffix == ".md" else "text")

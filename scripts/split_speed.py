@@ -1,6 +1,6 @@
 """Measure the splitter: megabytes of UTF-8 per CPU second, best of three, per directory and together.
 
-    python scripts/split_speed.py DIR...
+python scripts/split_speed.py DIR...
 """
 
 from __future__ import annotations

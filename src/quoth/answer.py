@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from quoth.corpus.authority import authority_of
 from quoth.errors import OffsetMismatch
 from quoth.profile import Profile
-from quoth.types import Citation, Document, Evidence, Metadata
+from quoth.types import Citation, Document, Evidence
 from quoth.verify import verify_quote
 
 
@@ -23,5 +23,6 @@ def _citation(evidence: Evidence, document: Document | None, profile: Profile) -
     verify_quote(document, sentence.quote)
     if sentence.lead:
         verify_quote(document, sentence.lead)
-    metadata: Metadata = document.metadata
-    return Citation(sentence, evidence.score, document.sha256, metadata, authority_of(metadata, profile))
+    metadata = document.metadata
+    authority = authority_of(metadata, profile)
+    return Citation(sentence, evidence.score, document.sha256, metadata, authority, evidence.companion_of)

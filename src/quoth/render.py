@@ -67,6 +67,7 @@ def citation_json(citation: Citation) -> dict[str, Any]:
         "doc_sha256": citation.doc_sha256,
         "kind": sentence.kind.value,
         "lead": _quote_json(sentence.lead) if sentence.lead else None,
+        "companion_of": citation.companion_of,
     }
     if citation.authority is None:
         return result

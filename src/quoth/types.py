@@ -395,6 +395,8 @@ class Citation:
     metadata: Metadata
     authority: str | None
     """Of its document, in a profile that knows authority."""
+    companion_of: str | None
+    """The id of the cited sentence that this one completes."""
 
 
 @dataclass(frozen=True, slots=True)

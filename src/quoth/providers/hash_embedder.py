@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -47,4 +48,4 @@ class HashEmbedder:
 def _grams(text: str) -> Iterator[str]:
     words = _WORD.findall(text.lower())
     yield from words
-    yield from map(" ".join, zip(words, words[1:], strict=False))
+    yield from map(" ".join, pairwise(words))

@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quoth.errors import ModelError
 from quoth.protocols import Progress
-from quoth.providers.onnx_graph import Graph, cached_graph
+from quoth.providers.onnx_graph import EncoderConfig, Graph, cached_graph
 from quoth.providers.weights import INSTALL_HINT, Weights
 from quoth.types import ModelIdentity, Vectors
 
 _CHUNK_TEXTS = 4096
 _CHUNK_CHARACTERS = 2_000_000
-_BATCH_TOKENS = 2048
-"""Padded tokens of one run. Attention grows with their square, and 32 full texts would take 150 MB."""
+_BATCH_TOKENS = 1024
+"""Of one run: attention grows with the square of a text's length, and 32 full texts would take 100 MB more."""
 
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -35,7 +34,7 @@ class OnnxEmbedder:
     ) -> None:
         """`threads` 0 means every core this process may use; text beyond `max_tokens` is not read."""
         graph, self._session = _open(weights, cache_dir=cache_dir, threads=threads or available_cores())
-        self._tokenizer = _open_tokenizer(weights, max_tokens=min(max_tokens, graph.config.positions))
+        self._tokenizer = _open_tokenizer(weights, graph.config, max_tokens=max_tokens)
         self._batch_size = batch_size
         self._identity = ModelIdentity(
             name=weights.name, revision=graph.revision, precision="float32", dimension=graph.config.hidden
@@ -66,33 +65,25 @@ class OnnxEmbedder:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(clean)]
 
     def _run(self, tokens: Sequence[Sequence[int]]) -> Vectors:
-        ids, mask = padded(tokens)
-        inputs = {"input_ids": ids, "attention_mask": mask}
+        ids = np.array(tokens, dtype=np.int32)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         result: Vectors = self._session.run(["sentence_embedding"], inputs)[0]
         return result
 
 
-def padded(tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return ids and mask of one batch. The tokenizer could pad, but only by state that threads would share."""
-    shape = (len(tokens), max(len(ids) for ids in tokens))
-    ids, mask = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
-    for row, row_ids in enumerate(tokens):
-        ids[row, : len(row_ids)] = row_ids
-        mask[row, : len(row_ids)] = 1
-    return ids, mask
-
-
 def batches(lengths: Sequence[int], *, most_texts: int) -> Iterator[list[int]]:
-    """Group indices so that texts of like length run together: padding is work for nothing."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
-        # Lengths grow, so the text at hand sets the width of the batch it joins.
-        if batch and (len(batch) == most_texts or (len(batch) + 1) * lengths[index] > _BATCH_TOKENS):
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+    """Group the indices of texts that have the very same length.
+
+    Without padding a row comes out the same to the last bit whatever it runs with, so that an index does not depend
+    on the order in which its documents came; and padding is work for nothing.
+    """
+    by_length: dict[int, list[int]] = {}
+    for index, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(index)
+    for length, group in sorted(by_length.items()):
+        size = max(1, min(most_texts, _BATCH_TOKENS // length))
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
 
 
 def available_cores() -> int:
@@ -144,13 +135,15 @@ def _session(graph: Graph, *, threads: int) -> Any:  # noqa: ANN401 - onnxruntim
         raise ModelError(f"{graph.path} cannot be loaded: {error}", hint=f"Delete {graph.path.parent}.") from error
 
 
-def _open_tokenizer(weights: Weights, *, max_tokens: int) -> Any:  # noqa: ANN401 - tokenizers has no types
+def _open_tokenizer(weights: Weights, config: EncoderConfig, *, max_tokens: int) -> Any:  # noqa: ANN401 - tokenizers has no types
     from tokenizers import Tokenizer
 
     try:
         tokenizer = Tokenizer.from_file(str(weights.tokenizer))
     except Exception as error:  # tokenizers raises Exception itself
         raise ModelError(f"{weights.tokenizer} cannot be read: {error}", hint=INSTALL_HINT) from error
+    if tokenizer.get_vocab_size() > config.vocabulary:
+        raise ModelError(f"{weights.tokenizer} belongs to another model than {weights.model}", hint=INSTALL_HINT)
     tokenizer.no_padding()
-    tokenizer.enable_truncation(max_tokens)
+    tokenizer.enable_truncation(min(max_tokens, config.positions))
     return tokenizer

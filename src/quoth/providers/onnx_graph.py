@@ -39,6 +39,7 @@ class EncoderConfig:
     layers: int
     heads: int
     hidden: int
+    vocabulary: int
     positions: int
     epsilon: float
     activation: str
@@ -63,6 +64,7 @@ def read_config(weights: Weights) -> EncoderConfig:
             layers=int(raw["num_hidden_layers"]),
             heads=int(raw["num_attention_heads"]),
             hidden=int(raw["hidden_size"]),
+            vocabulary=int(raw["vocab_size"]),
             positions=int(raw["max_position_embeddings"]),
             epsilon=float(raw.get("layer_norm_eps", 1e-12)),
             activation=str(raw.get("hidden_act", "gelu")),
@@ -106,7 +108,10 @@ def cached_graph(weights: Weights, *, cache_dir: Path, rebuild: bool = False) ->
     Later calls read neither the weights nor the graph, only their sizes and times.
     """
     config = read_config(weights)
-    inputs = _inputs(weights, config)
+    try:
+        inputs = _inputs(weights, config)
+    except OSError as error:
+        raise ModelError(f"{weights.model} cannot be read: {error}", hint=INSTALL_HINT) from error
     record_path = cache_dir / f"{_slug(weights.name)}-{_short_hash(str(weights.directory))}.json"
     record = None if rebuild else _read_record(record_path)
     if record is not None and record.get("inputs") == inputs and _sealed(cache_dir, record.get("files")):
@@ -259,10 +264,13 @@ class _Network:
         # Every text is a single segment, so the row of its token type is part of every position.
         positions = self._read("embeddings.position_embeddings.weight")
         positions = positions + self._read("embeddings.token_type_embeddings.weight")[0]
+        words = self._read("embeddings.word_embeddings.weight")
+        if words.shape != (self._config.vocabulary, self._config.hidden):
+            raise ValueError(f"config.json promises other word embeddings than {words.shape}")
         inputs = [
             "input_ids",
             "",
-            self._store("words", self._read("embeddings.word_embeddings.weight")),
+            self._store("words", words),
             self._store("positions", positions),
             "",
             *self._norm("embeddings.LayerNorm"),
@@ -314,12 +322,13 @@ class _Network:
         return [self._store_as_is(f"{base}.weight"), self._store_as_is(f"{base}.bias")]
 
     def _node(
-        self, kind: str, inputs: list[str], output: str, *more: str, fused: bool = False, **attributes: Any
-    ) -> str:  # noqa: ANN401 - ONNX attributes
+        self, kind: str, inputs: list[str], output: str, *more: str, fused: bool = False, **attributes: float
+    ) -> str:
         from onnx import helper
 
-        domain = "com.microsoft" if fused else ""
-        self._nodes.append(helper.make_node(kind, inputs, [output, *more], name=output, domain=domain, **attributes))
+        node = helper.make_node(kind, inputs, [output, *more], name=output, domain="com.microsoft" if fused else "")
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+        self._nodes.append(node)
         return output
 
     def _read(self, name: str) -> Array:

@@ -35,9 +35,10 @@ def select(
     neighbours: Neighbours,
     settings: SelectionSettings,
 ) -> Selection:
-    """Maximal marginal relevance over the sentences that support an answer, each with what completes it."""
+    """Maximal marginal relevance over the sentences worth quoting, each with what completes it."""
     supporting = tuple(one for one in ranked if one.fused >= support_score)
-    chosen = diversify(supporting, vectors, settings=settings)
+    worthy = worth_quoting(supporting, min_share=settings.min_share, at_least=settings.min_support)
+    chosen = diversify(worthy, vectors, settings=settings)
     evidence = complete(chosen, neighbours, limit=settings.max_sentences)
     return Selection(
         evidence=evidence,
@@ -45,6 +46,14 @@ def select(
         redundancy_before=redundancy(vectors[[one.row for one in supporting[: settings.max_sentences]]]),
         redundancy_after=redundancy(vectors[[one.row for one in chosen]]),
     )
+
+
+def worth_quoting(supporting: Sequence[Ranked], *, min_share: float, at_least: int) -> list[Ranked]:
+    """Those not far behind the best one, in their order: what only resembles the question is not quoted to fill up."""
+    by_score = sorted(supporting, key=lambda one: -one.fused)
+    floor = min_share * by_score[0].fused if by_score else 0.0
+    kept = {one.sentence.id for place, one in enumerate(by_score) if one.fused >= floor or place < at_least}
+    return [one for one in supporting if one.sentence.id in kept]
 
 
 def diversify(ranked: Sequence[Ranked], vectors: Vectors, *, settings: SelectionSettings) -> list[Ranked]:
@@ -69,26 +78,29 @@ def diversify(ranked: Sequence[Ranked], vectors: Vectors, *, settings: Selection
 
 
 def complete(chosen: Sequence[Ranked], neighbours: Neighbours, *, limit: int) -> tuple[Evidence, ...]:
-    """The chosen sentences with their companions, at most `limit` in all: a sentence comes whole or not at all."""
+    """The chosen sentences, each followed by its companions, at most `limit` in all.
+
+    A sentence comes with its companions or not at all; only the first one comes even if they do not fit.
+    """
     evidence: dict[str, Evidence] = {}
     for one in chosen:
-        before, after = _companions(one.sentence, neighbours)
-        group = [*before, one.sentence, *after]
-        missing = [sentence for sentence in group if sentence.id not in evidence]
-        if evidence and len(evidence) + len(missing) > limit:
-            continue
-        for sentence in missing:
-            companion_of = None if sentence is one.sentence else one.sentence.id
-            evidence[sentence.id] = Evidence(sentence, one.relevance, companion_of)
+        companions = [other for other in companions_of(one.sentence, neighbours) if other.id not in evidence]
+        main = [] if one.sentence.id in evidence else [Evidence(one.sentence, one.relevance, None)]
+        added = [*main, *(Evidence(other, one.relevance, one.sentence.id) for other in companions)]
+        if not evidence:
+            added = added[:limit]
+        if len(evidence) + len(added) <= limit:
+            evidence |= {item.sentence.id: item for item in added}
     return tuple(evidence.values())
 
 
-def _companions(sentence: Sentence, neighbours: Neighbours) -> tuple[list[Sentence], list[Sentence]]:
-    """The sentence it refers back to, and the one that takes it back."""
+def companions_of(sentence: Sentence, neighbours: Neighbours) -> list[Sentence]:
+    """The sentence it refers back to, and the one that takes it back, where there are such."""
     before, after = neighbours(sentence)
-    needed_before = [before] if before and _LOOKS_BACK.match(sentence.text) and _same_thought(before, sentence) else []
-    needed_after = [after] if after and _TAKES_BACK.match(after.text) and _same_thought(sentence, after) else []
-    return needed_before, needed_after
+    found = [before] if before and _LOOKS_BACK.match(sentence.text) and _same_thought(before, sentence) else []
+    if after and _TAKES_BACK.match(after.text) and _same_thought(sentence, after):
+        found.append(after)
+    return found
 
 
 def _same_thought(first: Sentence, second: Sentence) -> bool:

@@ -22,9 +22,9 @@ NEVER_LAST = _words("""
 BEFORE_A_NUMBER = _words("""
     no nos nr fig figs tab tabs eq eqs eqn eqns ref refs vol vols p pp pg pgs ch chap chaps chs
     sec secs sect sects art arts para paras par pars cl cls reg regs subsec subpara sched app apps appx ex exh
-    item pt pts ser bk ed eds pl stat rule tbl lic inst lot nom
-    abb abs ann annex bd hft nr ziff
-    temp max min avg ave mean med wt dia diam conc vel len st
+    pt pts ser bk ed eds pl stat tbl lic inst nom cat acc
+    abb abs ann bd hft ziff
+    temp max min avg ave med wt dia diam conc vel len st
     tel ph fax ext rm apt ste bldg blvd hwy rte u.s.c c.f.r
 """)
 """Goes on when a number, a letter in parentheses or a roman numeral follows; otherwise it may be a last word."""
@@ -61,16 +61,18 @@ TIME_NAMES = _words("""
 
 SENTENCE_STARTERS = _words("""
     the this these those that there then they their theirs it its he she his her hers we our ours you your i my
-    a an all any another both each either every few fewer less many more most much neither no none one other several some such
+    a an all any another both each either every few fewer less many more most much neither no none one other
+    several some such
     in on at by for from with within without to of as into under over after before during since until upon about
     above across against along among around because beside besides between beyond despite except through throughout
-    if when whenever where wherever whereas while although though unless once whether who whom whose which what why how
+    if when whenever where wherever whereas while although though unless once whether who whom whose which what
+    why how
     and but or nor so yet also however therefore thus hence moreover furthermore nevertheless nonetheless otherwise
     instead meanwhile finally first firstly second secondly third thirdly next last lastly later now today
     additionally similarly likewise consequently accordingly conversely alternatively generally typically usually
     overall indeed still only even not never always often sometimes according based given compared
     do does did is are was were be been has have had can could may might must shall should will would
-    apply use keep avoid check make please see note remember consider let
+    add allow apply avoid check consider ensure keep let make mix note place please remember remove repeat see use wait
     notwithstanding subject nothing provided pursuant hereby whereas neither
 """)
 """Function words which, capitalised after a period, open a sentence rather than continue a name."""

@@ -19,62 +19,44 @@ from quoth.text.abbreviations import (
     MAY_BE_LAST,
     MONTHS,
     NEVER_LAST,
-    SENTENCE_STARTERS,
     SPEECH_VERBS,
     TIME_NAMES,
 )
+from quoth.text.places import LINE_PLACE, PLACE, Place
 from quoth.text.runs import Runs
+from quoth.text.spans import trim
+from quoth.types import Span
 
 if TYPE_CHECKING:
     from nupunkt import PunktSentenceTokenizer
 
-_CLOSER = r"""["'”’»›)\]}*_`~]"""
-_NOTE = r"(?:\[\^?[\w,;–\- ]{1,12}\]|[¹²³⁰⁴-⁹†‡]+|<sup>[^<]{1,20}</sup>)"
-_GAP = r"(?:\s*[\r\n][ \t]*(?:>[ \t]*)+|\s+)"  # a quoted line starts with `>`, which is not text
-
-_PLACE = re.compile(
-    rf"""
-    [.!?…。！？｡؟।॥۔։።]  # a plain set first: the engine skips to the next of them without trying the rest
-    (?: (?<=[.!?…]) (?P<more>[.!?…]*) (?P<close>(?:{_CLOSER}|</\w+>|{_NOTE})*)
-        (?: (?P<note>(?<=[a-z]\.)\d{{1,3}})?(?P<gap>{_GAP})(?=\S) | (?<=[a-z]{{3}}\.)(?=[A-Z][a-z]) )
-      | (?P<wide>(?<![.!?…])[。！？｡؟।॥۔։።]*[”’»」』）】》"')\]]*)\s*(?=\S)
-    )
-    """,
-    re.VERBOSE,
-)
-"""A terminator, the marks that close with it, and the gap to the next visible character."""
-
-_LINE_PLACE = re.compile(
-    r"""
-    (?: [;:,](?:[ \t]+(?:and|or|and/or))? (?P<clause>\s*[\r\n]\s*) (?=\((?:[a-z]{1,4}|[A-Z]|\d{1,2})\)[ \t])
-      | (?P<bullet>\s*[\r\n]\s*) (?=[•◦▪‣●]\s)
-      | (?<![,;(\-–—\s]) (?P<hard>[ ]{2,}(?:\r\n?|\n)\s*|(?<=\\)(?:\r\n?|\n)\s*) (?=[^\s\w]*[A-Z\d])
-    )
-    """,
-    re.VERBOSE,
-)
-"""A line break that the author meant: before `(b)` after a semicolon, before a bullet, Markdown's hard break."""
-
-_BEFORE_WORD = re.compile(r"[\s\"“”‘(\[{<>*_`~|,;:!?…/–—=]")
-_LONGEST_WORD = 40
-_OPENERS = re.compile(r"""(?:["'“‘«‹„(\[{*_`~¿¡>\s]|<\w+>)*""")
 _GOES_ON = re.compile(r"[,;:.!?…)\]}»”%‰/|&+=≤≥×±]|<(?![A-Za-z])")
-_NEXT_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NEXT_TWO_WORDS = re.compile(r"([^\W\d_]+)\s+([^\W\d_]+)")
 _WITH_DIGIT = re.compile(r"[^\s\d]{0,12}\d")
 _ENUMERATOR = re.compile(
     r"""
-    (?:[*_>\s]|[•◦▪‣●]\s*)*
-    (?: (?:section|sec|sect|article|art|clause|chapter|part|schedule|rule|step|item|appendix|annex|exhibit)\.?\s+ )?
-    (?: \(?\d{1,4}(?:\.\d{1,3})*(?:\([a-z\d]{1,4}\))* | \(?[A-Za-z] | \(?[ivxlc]{1,7} ) (?:\.|\)|\.\))[*_]*
+    [*_>\s•◦▪‣●]*+
+    (?: (?:section|sec|sect|article|art|clause|chapter|part|schedule|rule|step|item|appendix|annex|exhibit
+         |(?:(?:additional|supplementary|supporting)\s+)?(?:table|fig|figure|file|dataset|data|box|video)
+        )\.?\s+ )?
+    (?: \(?(?:[A-Z]\.?)?\d{1,4}(?:\.\d{1,3})*(?:\([a-z\d]{1,4}\))* | \(?[A-Za-z] | \(?[ivxlc]{1,7} ) (?:\.|\)|\.\))[*_]*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""`1.4.`, `(a).`, `A.`, `IV.`, `Section 4.2.`: the number of what follows, never a sentence of its own."""
-_INLINE_NUMBER = re.compile(r"[:;.!?]\s+(?:\d{1,2}|[a-zA-Z]|[ivx]{1,5})$")
+"""`1.4.`, `(a).`, `A.`, `IV.`, `Section 4.2.`, `Table S1.`: the number of what follows, never a sentence of its own."""
+_INLINE_NUMBER = re.compile(
+    r"(?:(?P<word>[^\s(]*)[:;.!?]\s+(?:\d{1,2}|[a-zA-Z]|[ivx]{1,5})|\s{3}\d{1,3}(?:\.\d{1,3})*)$"
+)
+_CITATION = re.compile(r"\[[\d,;–\-\s]{1,30}\]\.|\([^()]{1,80}\)(?:\s*\[[\d,;–\-\s]+\])?\.(?:\s|$)")
+"""`It fell. [3]` and `It fell. (Fig. 2).`: a reference set behind the period belongs to what it supports."""
+_VOLUME = re.compile(r"(?:Vols?|Nos?|pp?|[Ee]ds?)\.\s*\d")
+_CLAUSE_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?\s+[\"“]?[A-Z]")
+_COMPASS = frozenset("NESW")
+"""`1600 E. Main` is an address, not a unit."""
+_AFTER_NUMBER = re.compile(r"[\d°º]\s*$")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
 _LABEL = re.compile(r"[IVXLCDM]+\b|[A-Z]\b|[ivxl]+\b")
-_MIXED_CASE = re.compile(r"[a-z]{1,3}[A-Z]")
+_MIXED_CASE = re.compile(r"[a-z]{1,3}[A-Z]|[α-ω]-")
 _SHORT_NAME = re.compile(r"[A-Z][a-z]{1,3}")
 """`Wm.`, `Dev.`, `Chev.`: a capitalised word this short may be an abbreviation that is in no list."""
 _CONTEXT = 160  # code points that nupunkt is shown on either side of a doubtful period
@@ -85,8 +67,8 @@ def cuts(text: str, start: int, end: int) -> list[int]:
     found: list[int] = []
     opened = start
     runs: Runs | None = None
-    for match in _PLACE.finditer(text, start, end):
-        if not _ends(_Place(text, opened, match, end)):
+    for match in PLACE.finditer(text, start, end):
+        if not _ends(Place(text, opened, match, end)):
             continue
         runs = runs or Runs(text, start, end)
         at = match.end() if match["gap"] is None else match.start("gap")
@@ -99,62 +81,48 @@ def cuts(text: str, start: int, end: int) -> list[int]:
     return found
 
 
+def last_sentence(text: str, block: Span) -> Span:
+    """Return the last sentence of a block, the one that introduces a list behind it."""
+    return trim(text, [block.start, *cuts(text, block.start, block.end)][-1], block.end) or block
+
+
 def _may_hold_lines(text: str, start: int, end: int) -> bool:
     return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
 
 
 def _line_cuts(text: str, start: int, end: int, runs: Runs) -> list[int]:
-    places = (match.start(match.lastgroup or 0) for match in _LINE_PLACE.finditer(text, start, end))
+    places = (match.start(match.lastgroup or 0) for match in LINE_PLACE.finditer(text, start, end))
     return [at for at in places if at > start and not runs.around(at)]
 
 
-class _Place:
-    """A place where a sentence may end, with what the rules look at."""
-
-    __slots__ = ("close", "end", "first", "key", "mark", "match", "next", "next_at", "opened", "starts", "text", "word")
-
-    def __init__(self, text: str, opened: int, match: re.Match[str], end: int) -> None:
-        self.text, self.opened, self.match, self.end = text, opened, match, end
-        self.mark: str | None = text[match.start()] + match["more"] if match["wide"] is None else None
-        self.close: str = match["close"] or ""
-        openers = _OPENERS.match(text, match.end(), end)
-        self.next_at = openers.end() if openers else match.end()
-        self.first = text[self.next_at] if self.next_at < end else ""
-        next_word = _NEXT_WORD.match(text, self.next_at, end)
-        self.next = next_word.group().lower() if next_word else ""
-        self.starts = self.first.isupper() and self.next in SENTENCE_STARTERS
-        self.word = _last_word(text[max(opened, match.start() - _LONGEST_WORD) : match.start()])
-        self.key = self.word.lower().lstrip(".'’-")
-
-
-def _last_word(text: str) -> str:
-    """Return what follows the last blank, bracket or quote."""
-    blank = text.rfind(" ")
-    word = text[blank + 1 :]
-    return word if word.isalpha() else _BEFORE_WORD.split(word)[-1]
-
-
-def _wide_mark(place: _Place) -> bool | None:
-    """`。` ends a sentence without a space, unless a bracket or a comma follows."""
+def _wide_mark(place: Place) -> bool | None:
+    """`。` ends a sentence without a space, unless a bracket closes with it: `「乾く。」と言った`."""
     if place.mark is not None:
         return None
+    closed = place.match["wide"].strip("。！？｡؟।॥۔։።")
+    if closed and not place.text[place.match.end() - 1].isspace():
+        return False
     return _GOES_ON.match(place.text, place.match.end(), place.end) is None
 
 
-def _visibly_goes_on(place: _Place) -> bool | None:
-    """A comma, a closing bracket or a lower-case word continues the sentence; `pH` may open one."""
+def _visibly_goes_on(place: Place) -> bool | None:
+    """A comma, a closing bracket, a volume or a lower-case word continues the sentence; `pH` may open one."""
     if not place.first or _GOES_ON.match(place.text, place.match.end(), place.end):
         return False
-    if place.first.islower() and not _MIXED_CASE.match(place.text, place.next_at, place.end):
+    if place.mark == "." and place.word[:1].isupper() and _VOLUME.match(place.text, place.next_at, place.end):
+        return False
+    if _CITATION.match(place.text, place.match.end(), place.end) or (place.first in "-–—" and _known(place.key)):
+        return False
+    if place.first.islower() and not place.clause and not _MIXED_CASE.match(place.text, place.next_at, place.end):
         return False
     return None
 
 
-def _ellipsis(place: _Place) -> bool | None:
+def _ellipsis(place: Place) -> bool | None:
     return place.starts if place.mark in {"…", "..", "...", "....", "…."} or len(place.mark or "") > 4 else None
 
 
-def _question_or_exclamation(place: _Place) -> bool | None:
+def _question_or_exclamation(place: Place) -> bool | None:
     """They end a sentence, unless a name or a report goes on: `Yahoo! Inc.`, `"Why?" John asked.`"""
     if place.mark == ".":
         return None
@@ -164,35 +132,38 @@ def _question_or_exclamation(place: _Place) -> bool | None:
     return not (place.close and words and words[2].lower() in SPEECH_VERBS)
 
 
-def _no_space(place: _Place) -> bool | None:
+def _no_space(place: Place) -> bool | None:
     """`soil.The crop`: only a plain word before and a function word after make it sure."""
     if place.match["gap"] is not None:
         return None
     return place.word.isalpha() and place.starts and len(place.next) > 1
 
 
-def _enumerator(place: _Place) -> bool | None:
+def _enumerator(place: Place) -> bool | None:
     """A number opens the sentence, or a point of a list that runs on in the line (`as follows: 1. Plant`)."""
     period = place.match.start()
-    if len(place.word) > 9 or place.word.islower() and len(place.word) > 5:
+    if len(place.word) > 9 or (place.word.islower() and len(place.word) > 5):
         return None
     if _ENUMERATOR.fullmatch(place.text, place.opened, place.match.end("close")):
         return False
-    return False if _INLINE_NUMBER.search(place.text, max(place.opened, period - 12), period) else None
+    listed = _INLINE_NUMBER.search(place.text, max(place.opened, period - 24), period)
+    return False if listed and not _known((listed["word"] or "").lower()) else None
 
 
-def _note_mark(place: _Place) -> bool | None:
+def _note_mark(place: Place) -> bool | None:
     """`yield.12 The` has a note mark; `Fig.12 The` has not."""
     if place.match["note"] is None:
         return None
     return place.first.isupper() and place.word.isalpha() and not _known(place.key)
 
 
-def _before_a_number(place: _Place) -> bool | None:
+def _before_a_number(place: Place) -> bool | None:
     """`in 2010. 15 farms` is an end; `No. 5`, `Jan. 5` and `2. 5` are not."""
     if not place.first.isdigit():
         return None
     if place.close or not place.word or place.word[-1] in ")]%":
+        return True
+    if _CLAUSE_NUMBER.match(place.text, place.next_at, place.end) and place.key.isalpha() and not _known(place.key):
         return True
     if place.word[-1].isdigit():
         return len(place.word) >= 4 and place.word.isdigit()
@@ -201,16 +172,16 @@ def _before_a_number(place: _Place) -> bool | None:
     return len(place.key) > 3 or _nupunkt_cuts(place)
 
 
-def _never_last(place: _Place) -> bool | None:
+def _never_last(place: Place) -> bool | None:
     return False if place.key in NEVER_LAST and not place.close else None
 
 
-def _ordinal(place: _Place) -> bool | None:
+def _ordinal(place: Place) -> bool | None:
     """`5. Mai`."""
     return False if place.key.isdigit() and len(place.key) <= 2 and place.next in MONTHS else None
 
 
-def _reference(place: _Place) -> bool | None:
+def _reference(place: Place) -> bool | None:
     """`Fig. S1`, `Art. IV`, `Sec. (b)`, `No. E7420`."""
     if place.key not in BEFORE_A_NUMBER or place.starts:
         return None
@@ -220,24 +191,25 @@ def _reference(place: _Place) -> bool | None:
     return False if labelled or place.text[place.match.end()] == "(" else None
 
 
-def _initials(place: _Place) -> bool | None:
-    """`J. R. Smith` and `U.S. Department` go on; `in the U.S. The farm` and `at 6 a.m. Then` do not."""
+def _initials(place: Place) -> bool | None:
+    """`J. R. Smith` and `U.S. Department` go on; `in the U.S. The farm`, `at 6 a.m. Then` and `5 g. Seeds` do not."""
     if place.key in {"a.m", "p.m"}:
         return place.next not in TIME_NAMES
     if len(place.key) == 1 and place.key.isalpha():
-        return place.starts and place.next not in {"i", "a"}
+        unit = place.word not in _COMPASS and _AFTER_NUMBER.search(place.text, place.opened, place.match.start() - 1)
+        return bool(unit) or (place.starts and place.next not in {"i", "a"})
     return place.starts if _DOTTED.fullmatch(place.key) else None
 
 
-def _company(place: _Place) -> bool | None:
+def _company(place: Place) -> bool | None:
     return place.starts if place.key in COMPANY_FORMS or place.key == "al" else None
 
 
-def _function_word_follows(place: _Place) -> bool | None:
+def _function_word_follows(place: Place) -> bool | None:
     return True if place.starts or place.key == "etc" else None
 
 
-def _abbreviation(place: _Place) -> bool | None:
+def _abbreviation(place: Place) -> bool | None:
     """What is left of the abbreviations stands before a capitalised word that could be a name."""
     if place.word.isupper() and not place.next.isupper():
         return None
@@ -247,7 +219,7 @@ def _abbreviation(place: _Place) -> bool | None:
     return _nupunkt_cuts(place) if doubtful else None
 
 
-_RULES: tuple[Callable[[_Place], bool | None], ...] = (
+_RULES: tuple[Callable[[Place], bool | None], ...] = (
     _wide_mark,
     _visibly_goes_on,
     _ellipsis,
@@ -266,7 +238,7 @@ _RULES: tuple[Callable[[_Place], bool | None], ...] = (
 )
 
 
-def _ends(place: _Place) -> bool:
+def _ends(place: Place) -> bool:
     """Whether a sentence ends here: the first rule that knows decides; a period that none knows ends one."""
     for rule in _RULES:
         verdict = rule(place)
@@ -281,12 +253,12 @@ def _known(key: str) -> bool:
 
 @cache
 def _nupunkt() -> PunktSentenceTokenizer:
-    from nupunkt import load_default_model  # noqa: PLC0415 - reading an index never splits, and should not pay
+    from nupunkt import load_default_model  # reading an index never splits, and should not pay for it
 
     return load_default_model()
 
 
-def _nupunkt_cuts(place: _Place) -> bool:
+def _nupunkt_cuts(place: Place) -> bool:
     """Ask nupunkt whether a sentence begins behind the gap, shown only the words around it."""
     at = place.match.end()
     shown = max(0, at - _CONTEXT)

@@ -12,7 +12,7 @@ ENUMERATOR = re.compile(
       | \((?P<paren>[a-z]{1,2}|[A-Z]{1,2}|[ivxlc]{1,6}|[IVXLC]{1,6}|\d{1,3})\)(?=\s)
       | (?P<half>[a-z]|[A-Z]|[ivxlc]{1,5}|\d{1,3})\)(?=\s)
       | (?P<level>\d{1,3}(?:\.\d{1,3})+)\.?(?=\s)
-      | (?P<dot>[A-Za-z]|[ivxlc]{1,5}|[IVXLC]{1,6}|\d{1,3})\.(?=\s)
+      | (?P<dot>[A-Za-z]|[ivxlc]{1,5}|[IVXLC]{1,6}|\d{1,3})\.(?=\s)(?!\s[A-Z]\.\s)
     )
     """,
     re.VERBOSE,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from quoth.text.spans import trim
 from quoth.types import RegionKind, Span
 
-_INLINE = "a|abbr|b|bdi|bdo|cite|code|data|del|dfn|em|font|i|img|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|time|u|var|wbr"
+_INLINE = (
+    "a|abbr|b|bdi|bdo|cite|code|data|del|dfn|em|font|i|img|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|time|u|var"
+)
 _SEPARATOR = re.compile(
     rf"""
     (?: <!--.*?(?:-->|\Z)
@@ -33,10 +36,8 @@ def html_pieces(text: str, start: int, end: int) -> Iterator[tuple[Span, RegionK
 
 
 def _between(text: str, start: int, end: int) -> Iterator[tuple[Span, RegionKind]]:
-    part = text[start:end]
-    visible = part.strip()
-    if not visible:
-        return
-    begin = start + len(part) - len(part.lstrip())
-    says_something = any(character.isalnum() for character in _TAG.sub("", visible))
-    yield Span(begin, begin + len(visible)), RegionKind.PARAGRAPH if says_something else RegionKind.HTML
+    span = trim(text, start, end)
+    if span is not None:
+        said = _TAG.sub("", text[span.start : span.end])
+        says_something = any(character.isalnum() for character in said)
+        yield span, RegionKind.PARAGRAPH if says_something else RegionKind.HTML

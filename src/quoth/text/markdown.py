@@ -14,9 +14,10 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from quoth.text.boundaries import cuts
+from quoth.text.boundaries import cuts, last_sentence
 from quoth.text.enumerations import ENUMERATOR, Enumeration
 from quoth.text.html_blocks import html_pieces
+from quoth.text.spans import trim
 from quoth.types import Region, RegionKind, Span
 
 BOM = "\ufeff"
@@ -29,14 +30,13 @@ _QUOTE_MARK = re.compile(r"[ \t]*>")
 _QUOTED_LINE = re.compile(r"\s*[\r\n][ \t]*(?:>[ \t]*)+")
 _BLANKS = re.compile(r"[ \t]*")
 _HASHES = re.compile(r"#{1,6}[ \t]*")
-_CLOSING_HASHES = re.compile(r"(?:[ \t]+|^)#+[ \t]*$")
-_ROW_START = re.compile(r"[ \t|]*")
-_ROW_END = re.compile(r"(?:(?<!\\)\||[ \t])*$")
+_CLOSING_HASHES = re.compile(r"(?:(?<![ \t])[ \t]++|^)#+[ \t]*$")
+_OUTER = "| \t"  # what surrounds the cells of a row
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
 _ALERT = re.compile(r"\[!\w+\][ \t]*(?=[\r\n])")
-_BLANK_LINES = re.compile(r"(?:[^\S\r\n]*(?:\r\n?|\n)){2,}")
+_BLANK_LINES = re.compile(r"(?<=\S)(?:[^\S\r\n]*(?:\r\n?|\n)){2,}")
 _LINK_TEXT = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
-_EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)")
 _HEADING_ID = re.compile(r"\s*\{#[^{}]*\}$")
 _DEEPEST = 60  # nested containers; what lies deeper is kept as plain paragraphs
 
@@ -144,13 +144,6 @@ class _Walk:
         blanks = _BLANKS.match(self._text, at)
         return min(blanks.end() if blanks else at, self._lines[line + 1])
 
-    def _span(self, start: int, end: int) -> Span | None:
-        """Return `[start, end)` without surrounding whitespace, None when nothing is left."""
-        part = self._text[start:end]
-        visible = part.strip()
-        begin = start + len(part) - len(part.lstrip())
-        return Span(begin, begin + len(visible)) if visible else None
-
     def _block(self, span: Span | None, kind: RegionKind, *, lead: Span | None = None) -> Iterator[Region]:
         """Yield one block of the current container and remember it as the last one read."""
         if span is None:
@@ -160,17 +153,13 @@ class _Walk:
             self._inner.first_block = self._inner.first_block or span
         yield Region(span, kind, self._section, lead)
 
-    def _last_sentence(self, block: Span) -> Span:
-        starts = [block.start, *cuts(self._text, block.start, block.end)]
-        return self._span(starts[-1], block.end) or block
-
     def _lead_of_list(self) -> Span | None:
         """The last sentence before a list introduces it; inside an item, the item itself does."""
         match self._inner.before:
             case (RegionKind.PARAGRAPH | RegionKind.QUOTE | RegionKind.LIST_ITEM, block):
-                return self._last_sentence(block)
+                return last_sentence(self._text, block)
         if self._inner.kind is RegionKind.LIST_ITEM and self._inner.first_block is not None:
-            return self._last_sentence(self._inner.first_block)
+            return last_sentence(self._text, self._inner.first_block)
         return None
 
     def _paragraph(self, first: int, stop: int) -> Iterator[Region]:
@@ -191,13 +180,13 @@ class _Walk:
             yield Region(Span(start, start + len(alert.group().rstrip())), RegionKind.MARKUP, self._section, None)
             mark = _QUOTED_LINE.match(self._text, alert.end(), end)
             start = mark.end() if mark else alert.end()
-        span = self._span(start, end)
+        span = trim(self._text, start, end)
         if span is None:
             return
         kind, lead = self._inner.kind, self._inner.lead
         if kind is RegionKind.PARAGRAPH:
             kind, lead = self._enumerated(span)
-        for part in self._quoted_parts(span):
+        for part in self._quoted_parts(span.start, span.end):
             yield from self._block(part, kind, lead=lead)
 
     def _enumerated(self, span: Span) -> tuple[RegionKind, Span | None]:
@@ -209,33 +198,27 @@ class _Walk:
             enumeration.leave()
         else:
             introduction = enumeration.item(mark)
-            lead = self._last_sentence(introduction) if introduction else None
+            lead = last_sentence(self._text, introduction) if introduction else None
         enumeration.seen(self._text, span)
         return (RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH), lead
 
-    def _quoted_parts(self, span: Span) -> Iterator[Span | None]:
+    def _quoted_parts(self, start: int, end: int) -> Iterator[Span | None]:
         """Cut at the `>` between two sentences; inside a sentence the mark stays, as the slice must be exact."""
-        start = span.start
         if any(container.kind is RegionKind.QUOTE for container in self._containers):
-            for cut in cuts(self._text, span.start, span.end):
-                mark = _QUOTED_LINE.match(self._text, cut, span.end)
+            for cut in cuts(self._text, start, end):
+                mark = _QUOTED_LINE.match(self._text, cut, end)
                 if mark is not None:
-                    yield self._span(start, cut)
+                    yield trim(self._text, start, cut)
                     start = mark.end()
-        yield self._span(start, span.end)
+        yield trim(self._text, start, end)
 
     def _footnote(self, start: int, end: int) -> Iterator[Region]:
         label = _FOOTNOTE.match(self._text, start)
         if label is None:
             return
         yield Region(Span(start, start + len(label.group().rstrip())), RegionKind.MARKUP, self._section, None)
-        for part in self._quoted_parts_of(label.end(), end):
+        for part in self._quoted_parts(label.end(), end):
             yield from self._block(part, RegionKind.FOOTNOTE)
-
-    def _quoted_parts_of(self, start: int, end: int) -> Iterator[Span | None]:
-        span = self._span(start, end)
-        if span is not None:
-            yield from self._quoted_parts(span)
 
     def _heading(self, token: Token, first: int, stop: int) -> Iterator[Region]:
         start, end = self._content_start(first), self._lines[stop]
@@ -246,7 +229,7 @@ class _Walk:
             end = start + closing.start() if closing else end
         else:
             end = self._lines[stop - 1]
-        span = self._span(start, end)
+        span = trim(self._text, start, end)
         title = _title(self._text[span.start : span.end]) if span else ""
         level = int(token.tag[1])
         outer = [heading for heading in self._headings if heading[0] < level]
@@ -261,12 +244,12 @@ class _Walk:
             yield Region(span, RegionKind.HEADING, section, lead=None)
 
     def _row(self, line: int) -> Iterator[Region]:
-        row = self._text[self._content_start(line) : self._lines[line + 1]].rstrip()
-        opening, closing = _ROW_START.match(row), _ROW_END.search(row)
-        if opening is None or closing is None or opening.end() >= closing.start():
-            return
-        base = self._content_start(line)
-        span = self._span(base + opening.end(), base + closing.start())
+        start = self._content_start(line)
+        row = self._text[start : self._lines[line + 1]].rstrip()
+        cells = row.rstrip(_OUTER)
+        if cells.endswith("\\") and row[len(cells) :].startswith("|"):
+            cells += "|"  # an escaped pipe is text
+        span = trim(self._text, start + len(cells) - len(cells.lstrip(_OUTER)), start + len(cells))
         if self._table_header is None:
             self._table_header = span
             yield from self._block(span, RegionKind.TABLE_HEADER)
@@ -274,25 +257,25 @@ class _Walk:
             yield from self._block(span, RegionKind.TABLE_ROW, lead=self._table_header)
 
     def _fence(self, token: Token, first: int, stop: int) -> Iterator[Region]:
-        opening = self._span(self._content_start(first), self._lines[first + 1])
+        opening = trim(self._text, self._content_start(first), self._lines[first + 1])
         if opening is not None:
             yield Region(opening, RegionKind.MARKUP, self._section, lead=None)
         last = self._text[self._content_start(stop - 1) : self._lines[stop]].strip()
         closed = stop - 1 > first and len(last) >= len(token.markup) and set(last) == {token.markup[0]}
         content_stop = stop - 1 if closed else stop
         if first + 1 < content_stop:
-            span = self._span(self._content_start(first + 1), self._lines[content_stop])
+            span = trim(self._text, self._content_start(first + 1), self._lines[content_stop])
             yield from self._block(span, RegionKind.CODE)
 
     def _indented(self, first: int, stop: int) -> Iterator[Region]:
         start, end = self._content_start(first), self._lines[stop]
         if self._inner.before is None or self._inner.before[0] is not RegionKind.FOOTNOTE:
-            yield from self._block(self._span(start, end), RegionKind.CODE)
+            yield from self._block(trim(self._text, start, end), RegionKind.CODE)
             return
         for blank in _BLANK_LINES.finditer(self._text, start, end):
-            yield from self._block(self._span(start, blank.start()), RegionKind.FOOTNOTE)
+            yield from self._block(trim(self._text, start, blank.start()), RegionKind.FOOTNOTE)
             start = blank.end()
-        yield from self._block(self._span(start, end), RegionKind.FOOTNOTE)
+        yield from self._block(trim(self._text, start, end), RegionKind.FOOTNOTE)
 
     def _html(self, first: int, stop: int) -> Iterator[Region]:
         for span, kind in html_pieces(self._text, self._content_start(first), self._lines[stop]):
@@ -303,7 +286,7 @@ class _Walk:
         if _FOOTNOTE.match(self._text, start):
             yield from self._footnote(start, self._lines[stop])
         else:
-            yield from self._block(self._span(start, self._lines[stop]), RegionKind.MARKUP)
+            yield from self._block(trim(self._text, start, self._lines[stop]), RegionKind.MARKUP)
 
 
 def _title(heading: str) -> str:

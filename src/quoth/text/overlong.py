@@ -12,7 +12,7 @@ HARD_LIMIT = 4_000
 """Code points after which it is cut between two words, wherever that is safe."""
 
 _CLAUSE = re.compile(r"[;:,](?:\s+(?:and|or|and/or))?(?P<gap>\s+)(?=\(?(?:[a-z]{1,4}|[A-Z]|\d{1,2})\)\s)")
-_LINE = re.compile(r"(?<=[^\W\d]|[,;:])(?P<gap>\s*[\r\n]\s*)(?=[^\W\d])")
+_LINE = re.compile(r"(?<=[^\W\d]|[,;:])(?P<gap>[^\S\r\n]*+[\r\n]\s*+)(?=[^\W\d])")
 _WORD_GAP = re.compile(r"(?<=[^\W\d_]{2}|[a-z][,;])(?P<gap>\s+)(?=[^\W\d_]{4})")
 """Between two words: no digit, unit, period or symbol on either side."""
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from quoth.text.boundaries import cuts
+from quoth.text.boundaries import last_sentence
 from quoth.text.enumerations import ENUMERATOR, Enumeration
 from quoth.types import Region, RegionKind, Span
 
-_LINE = re.compile(
-    r"(?P<indent>[^\S\r\n\f\v\x1c-\x1e\x85\u2028\u2029]*)(?P<text>\S[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]*)"
-)
+_LINE = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
 _LINE_END = re.compile(r"\r\n?|[\n\f\v\x1c-\x1e\x85\u2028\u2029]")
 _RULE = re.compile(r"[!-/:-@\[-`{-~·•–—─-╿\s\ufeff]+")
 """A line of these marks alone draws a rule or a blank to fill in; it says nothing."""
@@ -48,6 +47,10 @@ class _Line(NamedTuple):
     opens_block: bool
     """Whether a blank line, or the start of the text, comes before it."""
 
+    @property
+    def indent(self) -> int:
+        return self.column - (self.end - self.start)
+
 
 def plain_blocks(text: str) -> Iterator[Region]:
     """Yield the regions of a plain text in reading order; rules and byte order marks are left out."""
@@ -63,7 +66,7 @@ def plain_blocks(text: str) -> Iterator[Region]:
             enumeration.leave()
         else:
             introduction = enumeration.item(mark)
-            lead = _last_sentence(text, introduction) if introduction else None
+            lead = last_sentence(text, introduction) if introduction else None
         enumeration.seen(text, block)
         yield Region(block, RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH, section=(), lead=lead)
 
@@ -72,18 +75,20 @@ def _lines(text: str) -> list[_Line]:
     lines: list[_Line] = []
     last_end = 0
     for found in _LINE.finditer(text, text.startswith("\ufeff")):
-        start = found.start("text")
-        end = start + len(found["text"].rstrip())
-        between = text[last_end:start]
-        opens_block = not lines or sum(1 for _ in _LINE_END.finditer(between)) > 1
-        lines.append(_Line(start, end, end - found.start(), opens_block))
-        last_end = end
+        line = found.group()
+        visible = line.strip()
+        if visible:
+            start = found.start() + len(line) - len(line.lstrip())
+            end = start + len(visible)
+            line_ends = _LINE_END.findall(text, last_end, start)
+            lines.append(_Line(start, end, end - found.start(), opens_block=not lines or len(line_ends) > 1))
+            last_end = end
     return lines
 
 
 def _wrap_width(lines: Sequence[_Line]) -> int | None:
     """Return the column at which the text is wrapped, None when its lines are whole paragraphs."""
-    inner = sorted(line.column for line, following in zip(lines, lines[1:], strict=False) if not following.opens_block)
+    inner = sorted(line.column for line, following in pairwise(lines) if not following.opens_block)
     if not inner:
         return None
     width = inner[int(0.95 * (len(inner) - 1))]
@@ -98,24 +103,22 @@ def _joined(text: str, lines: Sequence[_Line], width: int | None) -> Iterator[Sp
     repeated = _repeated(text, lines)
     index = 0
     while index < len(lines):
-        start = lines[index].start
-        while (following := _continuation(text, lines, index, width=width, repeated=repeated)) is not None:
+        first = lines[index]
+        while (following := _continuation(text, lines, index, first=first, width=width, repeated=repeated)) is not None:
             index = following
-        yield Span(start, lines[index].end)
+        yield Span(first.start, lines[index].end)
         index += 1
 
 
 def _continuation(
-    text: str, lines: Sequence[_Line], index: int, *, width: int | None, repeated: frozenset[str]
+    text: str, lines: Sequence[_Line], index: int, *, first: _Line, width: int | None, repeated: frozenset[str]
 ) -> int | None:
-    """Return the line on which the sentence of this line goes on, None when it may end here."""
+    """Return the line on which the text that began on the `first` line goes on, None when it may end here."""
     following = index + 1
-    if (
-        following < len(lines)
-        and not lines[following].opens_block
-        and _soft(text, lines[index], lines[following], width)
-    ):
-        return following
+    if following < len(lines) and not lines[following].opens_block:
+        line = lines[following]
+        if _hangs(text, first, line) or _soft(text, lines[index], line, width):
+            return following
     if text[lines[index].end - 1] not in _OPEN_END:
         return None
     while (
@@ -153,8 +156,17 @@ def _runs_on(text: str, line: _Line, following: _Line) -> bool:
     return (
         line.column >= _NARROWEST
         and not this.isupper()
-        and text[following.start].islower()
+        and (text[following.start].islower() or _GOES_ON.search(this) is not None)
         and ENUMERATOR.match(text, following.start, following.end) is None
+    )
+
+
+def _hangs(text: str, first: _Line, line: _Line) -> bool:
+    """Whether a line is set in below the enumerator of its item."""
+    return (
+        line.indent > first.indent
+        and ENUMERATOR.match(text, first.start, first.end) is not None
+        and ENUMERATOR.match(text, line.start, line.end) is None
     )
 
 
@@ -182,9 +194,3 @@ def _number_goes_on(this: str, content: str, *, bullet: bool, full: bool) -> boo
     if bullet or _BREAKS_LIST.search(this):
         return False
     return content[:1].islower() or full
-
-
-def _last_sentence(text: str, block: Span) -> Span:
-    start = [block.start, *cuts(text, block.start, block.end)][-1]
-    part = text[start : block.end]
-    return Span(start + len(part) - len(part.lstrip()), block.end)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from quoth.text.markdown import markdown_blocks
 from quoth.text.plain import plain_blocks
-from quoth.types import Region, RegionKind, Span
+from quoth.text.spans import trim
+from quoth.types import Region, RegionKind
 
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -31,21 +32,15 @@ def _filled(text: str, blocks: Iterable[Region]) -> tuple[Region, ...]:
     regions: list[Region] = []
     at = 0
     for block in blocks:
-        if block.span.end <= at:
-            continue
-        if block.span.start > at:
-            regions += _gap(text, at, block.span.start, block.section)
-        regions.append(block)
+        regions += [*_gap(text, at, block.span.start, block.section), block]
         at = block.span.end
     regions += _gap(text, at, len(text), regions[-1].section if regions else ())
     return tuple(regions)
 
 
 def _gap(text: str, start: int, end: int, section: tuple[str, ...]) -> list[Region]:
-    gap = text[start:end]
-    visible = gap.strip()
-    if not visible:
+    span = trim(text, start, end)
+    if span is None:
         return []
-    begin = start + len(gap) - len(gap.lstrip())
-    kind = RegionKind.PARAGRAPH if _LETTER.search(visible) else RegionKind.MARKUP
-    return [Region(Span(begin, begin + len(visible)), kind, section, lead=None)]
+    kind = RegionKind.PARAGRAPH if _LETTER.search(text, span.start, span.end) else RegionKind.MARKUP
+    return [Region(span, kind, section, lead=None)]

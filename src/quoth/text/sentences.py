@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from quoth.text.boundaries import cuts
 from quoth.text.overlong import SOFT_LIMIT, pieces
 from quoth.text.regions import markdown_regions, plain_regions
+from quoth.text.spans import trim
 from quoth.types import Region, RegionKind, Span
 
 SPLITTER_VERSION = 1
@@ -29,26 +30,24 @@ def sentences(text: str, region: Region) -> tuple[Span, ...]:
         return ()
     start, end = region.span.start, region.span.end
     if region.kind in _ONE_SENTENCE:
-        return tuple(trimmed(text, start, [], end))
+        return tuple(_parts(text, start, [], end))
     if region.kind is RegionKind.CODE:
-        return tuple(trimmed(text, start, (gap.start() for gap in _BLANK_LINE.finditer(text, start, end)), end))
+        return tuple(_parts(text, start, (gap.start() for gap in _BLANK_LINE.finditer(text, start, end)), end))
     return tuple(
         piece
-        for sentence in trimmed(text, start, cuts(text, start, end), end)
+        for sentence in _parts(text, start, cuts(text, start, end), end)
         for piece in ([sentence] if len(sentence) <= SOFT_LIMIT else _shortened(text, sentence))
     )
 
 
-def trimmed(text: str, start: int, inner: Iterable[int], end: int) -> Iterable[Span]:
+def _parts(text: str, start: int, inner: Iterable[int], end: int) -> Iterable[Span]:
     """Yield the parts of `[start, end)` between the `inner` offsets, without surrounding whitespace."""
     for stop in (*inner, end):
-        part = text[start:stop]
-        visible = part.strip()
-        if visible:
-            begin = start + len(part) - len(part.lstrip())
-            yield Span(begin, begin + len(visible))
+        span = trim(text, start, stop)
+        if span is not None:
+            yield span
         start = stop
 
 
 def _shortened(text: str, sentence: Span) -> list[Span]:
-    return list(trimmed(text, sentence.start, pieces(text, sentence.start, sentence.end), sentence.end))
+    return list(_parts(text, sentence.start, pieces(text, sentence.start, sentence.end), sentence.end))

@@ -19,7 +19,7 @@ def print_outcome(outcome: Outcome) -> None:
     calibrated = "" if outcome.notes.calibrated else ", not calibrated"
     match outcome:
         case Answer():
-            for number, citation in enumerate(outcome.citations, 1):
+            for number, citation in enumerate(in_reading_order(outcome.citations), 1):
                 _print_citation(number, citation)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
@@ -29,6 +29,18 @@ def print_outcome(outcome: Outcome) -> None:
                 OUT.print("\nThe nearest that was found, which does not answer the question:")
             for number, citation in enumerate(outcome.nearest, 1):
                 _print_citation(number, citation)
+
+
+def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
+    """Best first, but a sentence and its companions as they follow each other in the document."""
+    places = {citation.sentence.id: place for place, citation in enumerate(citations)}
+    return sorted(
+        citations,
+        key=lambda one: (
+            places.get(one.companion_of or one.sentence.id, places[one.sentence.id]),
+            one.sentence.quote.span,
+        ),
+    )
 
 
 def _print_citation(number: int, citation: Citation) -> None:

