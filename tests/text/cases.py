@@ -91,6 +91,8 @@ PROSE: list[Case] = [
     # Abbreviations that end a sentence
     Case("U.S. last", "It grows in the U.S. The farm is old.", ["It grows in the U.S.", "The farm is old."]),
     Case("U.S. inside", "The U.S. Department of Energy pays.", ["The U.S. Department of Energy pays."]),
+    Case("May is whole", "Seed by 15 May. Canola sprouts.", ["Seed by 15 May.", "Canola sprouts."]),
+    Case("short places", "It grew in Iowa. Farmers sold it.", ["It grew in Iowa.", "Farmers sold it."]),
     Case("Inc. inside", "Acme Inc. Holdings owns it.", ["Acme Inc. Holdings owns it."]),
     Case("Inc. last", "We hired Acme Inc. They left.", ["We hired Acme Inc.", "They left."]),
     Case("Co., Ltd.", "SPI Energy Co., Ltd. shall pay. It will.", ["SPI Energy Co., Ltd. shall pay.", "It will."]),

@@ -6,17 +6,19 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quoth import ask as read_path
-from quoth import ingest as write_path
 from quoth.errors import NoIndex, QuestionError
-from quoth.ingest import IngestReport
 from quoth.profile import Profile
 from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
 from quoth.protocols import Progress, Store
 from quoth.settings import NO_OVERRIDES, Overrides, Settings
 from quoth.types import Asked, Document, DocumentInfo, Filters, IndexInfo, Outcome, Question, Sentence, Tags
 from quoth.wiring import engine_for, open_embedder, open_store
+
+if TYPE_CHECKING:
+    from quoth.ingest import IngestReport
 
 
 class Quoth:
@@ -120,12 +122,14 @@ def ingest_paths(
     paths: Sequence[Path], index: Path, *, profile: str | None, overrides: Overrides, progress: Progress | None = None
 ) -> IngestReport:
     """Bring the index up to date with the files under `paths`."""
+    from quoth.ingest import ingest  # a question does not need the splitter
+
     store = open_store(index, overrides.over({}, profile="none").store)
     chosen = load_profile(profile) if profile else _stored_profile(store) or load_profile(DEFAULT_PROFILE)
     settings = overrides.over(chosen.settings, profile=chosen.name)
     store = open_store(index, settings.store)
     embedder = open_embedder(settings.embedding)
-    return write_path.ingest(paths, store=store, embedder=embedder, profile=chosen, progress=progress)
+    return ingest(paths, store=store, embedder=embedder, profile=chosen, progress=progress)
 
 
 def _stored_profile(store: Store) -> Profile | None:

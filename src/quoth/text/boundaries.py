@@ -57,8 +57,8 @@ _AFTER_NUMBER = re.compile(r"[\d°º]\s*$")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
 _LABEL = re.compile(r"[IVXLCDM]+\b|[A-Z]\b|[ivxl]+\b")
 _MIXED_CASE = re.compile(r"[a-z]{1,3}[A-Z]|[α-ω]-")
-_SHORT_NAME = re.compile(r"[A-Z][a-z]{1,3}")
-"""`Wm.`, `Dev.`, `Chev.`: a capitalised word this short may be an abbreviation that is in no list."""
+_SHORT_NAME = re.compile(r"(?!May\b)[A-Z][a-z]{1,2}")
+"""`Wm.`, `Dev.`: a capitalised word this short may be an abbreviation that is in no list."""
 _CONTEXT = 160  # code points that nupunkt is shown on either side of a doubtful period
 
 
@@ -213,7 +213,7 @@ def _abbreviation(place: Place) -> bool | None:
     """What is left of the abbreviations stands before a capitalised word that could be a name."""
     if place.word.isupper() and not place.next.isupper():
         return None
-    if place.key in MONTHS:
+    if place.key in MONTHS and place.key in MAY_BE_LAST:  # `Jan.`; a month written out carries no period
         return False
     doubtful = place.key in MAY_BE_LAST or _SHORT_NAME.fullmatch(place.word)
     return _nupunkt_cuts(place) if doubtful else None

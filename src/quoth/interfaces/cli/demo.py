@@ -11,7 +11,6 @@ import typer
 
 from quoth.errors import CorpusError
 from quoth.interfaces.cli.progress import progress_bars
-from quoth.interfaces.cli.terminal import OUT, print_outcome
 from quoth.interfaces.python import Quoth, ingest_paths
 from quoth.settings import NO_OVERRIDES, Settings
 from quoth.wiring import open_store
@@ -30,6 +29,8 @@ def command(
 
     Example: `quoth demo`
     """
+    from quoth.interfaces.cli.terminal import OUT, print_outcome
+
     with tempfile.TemporaryDirectory() as scratch:
         place = index or Path(scratch) / "index"
         with progress_bars() as progress:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quoth.ingest import IngestReport
 from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, overrides
 from quoth.interfaces.cli.progress import progress_bars
 from quoth.interfaces.python import ingest_paths
+
+if TYPE_CHECKING:
+    from quoth.ingest import IngestReport
 
 
 def command(

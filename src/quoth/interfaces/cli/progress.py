@@ -1,27 +1,31 @@
-"""Progress bars on stderr; plain lines where stderr is no terminal."""
+"""Progress bars on stderr, where stderr is a terminal."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-from quoth.protocols import Progress as Report
-
-ERRORS = Console(stderr=True)
+from quoth.protocols import Progress
 
 
 @contextmanager
-def progress_bars(*, quiet: bool = False) -> Iterator[Report | None]:
-    """A function to report progress to; every kind of work gets its own bar."""
-    if quiet or not ERRORS.is_terminal:
+def progress_bars(*, quiet: bool = False) -> Iterator[Progress | None]:
+    """A function to report progress to; every kind of work gets its own bar. None where nobody would see it."""
+    if quiet or not sys.stderr.isatty():
         yield None
         return
-    columns = (TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERRORS, transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("{task.description:<12}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, progress.TaskID] = {}
 
         def report(what: str, done: int, total: int) -> None:
             if what not in tasks:

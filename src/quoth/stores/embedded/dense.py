@@ -82,13 +82,8 @@ class DenseIndex:
         if count <= 0 or len(self.rows) == 0 or (allowed is not None and len(allowed) == 0):
             return np.empty(0, dtype=np.int64)
         near = self._search.nearest(query, count, allowed)
-        order = np.lexsort((near, -self.cosines(query, near)))
+        order = np.lexsort((near, -cosines(query, self.take(near))))
         return near[order[:count]]
-
-    def cosines(self, query: Vectors, positions: Positions) -> NDArray[np.float64]:
-        """Rounded to six decimals, and computed in double precision: the same whichever way led here."""
-        cosines: NDArray[np.float64] = self.take(positions).astype(np.float64) @ query.astype(np.float64)
-        return np.round(cosines, 6) + 0.0  # no negative zero
 
     def take(self, positions: Positions) -> Vectors:
         return self._search.take(positions)
@@ -96,6 +91,13 @@ class DenseIndex:
     def positions(self, sentence_rows: NDArray[np.int64]) -> Positions:
         """Where these rows are; every one must be an evidence sentence."""
         return np.searchsorted(self.rows, sentence_rows)
+
+
+def cosines(query: Vectors, vectors: Vectors) -> NDArray[np.float64]:
+    """Rounded to six decimals and computed in double precision: the same whichever way led here."""
+    # Not `@`: for so few vectors, waking the threads of the linear algebra library takes longer than the sums.
+    exact: NDArray[np.float64] = np.einsum("ij,j->i", vectors, query, dtype=np.float64)
+    return np.round(exact, 6) + 0.0  # no negative zero
 
 
 def _open_search(folder: Path) -> Search:
@@ -121,6 +123,8 @@ class ExactSearch:
             self._matrix[start : start + 1024] = unpack(stored[start : start + 1024])
 
     def nearest(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
+        if allowed is not None and len(allowed) < len(self._matrix) // 16:  # one document, say
+            return allowed[near_best(self.take(allowed) @ query, count)]
         cosines = self._matrix @ query
         return near_best(cosines, count) if allowed is None else allowed[near_best(cosines[allowed], count)]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from quoth.errors import IndexMismatch
 from quoth.stores.embedded import derived, rows
-from quoth.stores.embedded.dense import DenseIndex, Positions
+from quoth.stores.embedded.dense import DenseIndex, Positions, cosines
 from quoth.stores.embedded.faults import reading
 from quoth.stores.embedded.lexical import LexicalIndex, Limits, Plan
 from quoth.types import (
@@ -182,7 +182,8 @@ class EmbeddedReader:
             return Candidates((), np.empty((0, self._info.model.dimension), dtype=np.float32))
         positions = self._dense.positions(np.array(found, dtype=np.int64))
         lexical = {} if plan is None else self._lexical.scores(plan, found)
-        cosines = np.zeros(len(found)) if vector is None else self._dense.cosines(vector, positions)
+        vectors = self._dense.take(positions)
+        dense = np.zeros(len(found)) if vector is None else cosines(vector, vectors)
         by_lexical, by_dense = set(lexical_rows), set(dense_rows)
         items = [
             Candidate(
@@ -191,10 +192,10 @@ class EmbeddedReader:
                 dense=float(cosine),
                 found_by=("lexical",) * (row in by_lexical) + ("dense",) * (row in by_dense),
             )
-            for row, sentence, cosine in zip(found, self._rows(found), cosines, strict=True)
+            for row, sentence, cosine in zip(found, self._rows(found), dense, strict=True)
         ]
         order = sorted(range(len(items)), key=lambda place: items[place].sentence.id)
-        return Candidates(tuple(items[place] for place in order), self._dense.take(positions[order]))
+        return Candidates(tuple(items[place] for place in order), vectors[order])
 
     def _rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
         test = "s.row IN (SELECT value FROM json_each(?)) ORDER BY s.row"
