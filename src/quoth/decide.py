@@ -61,7 +61,7 @@ def unknown_entity(case: Case) -> Objection | None:
 
 
 def _known(entity: Entity, document: Document, reader: Reader) -> bool:
-    text = _folded(document)
+    text = _described(document)
     if mentions(text, entity):
         return True
     if not _in_corpus(entity, reader):
@@ -69,11 +69,10 @@ def _known(entity: Entity, document: Document, reader: Reader) -> bool:
     if len(document.text) < ONE_PAGE:
         return True
     # A term that the corpus uses, made of words that this document uses too, is a way of speaking and not a stranger.
-    return (
-        entity.kind in {EntityKind.NAME, EntityKind.QUOTED}
-        and len(entity.words) > 1
-        and all(word_occurs(text, word, entity.kind) for word in entity.words)
-    )
+    if entity.kind not in {EntityKind.NAME, EntityKind.QUOTED} or len(entity.words) == 1:
+        return False
+    folded = fold(text)
+    return all(word_occurs(folded, word, entity.kind) for word in entity.words)
 
 
 def _in_corpus(entity: Entity, reader: Reader) -> bool:
@@ -81,10 +80,10 @@ def _in_corpus(entity: Entity, reader: Reader) -> bool:
     return reader.frequencies([term])[term] > 0
 
 
-def _folded(document: Document) -> str:
-    """The document with what is known about it, folded."""
+def _described(document: Document) -> str:
+    """The document with what is known about it."""
     about = (document.id, document.metadata.title or "", document.metadata.effective_date or "", document.text)
-    return fold(" ".join(about))
+    return " ".join(about)
 
 
 def ungrounded_number(case: Case) -> Objection | None:

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from quoth.corpus.load import SourceFile, SourceText, find_files, read_text
-from quoth.corpus.manifest import Rule, fields_for, merged, metadata, read_manifest
+from quoth.corpus.manifest import Rule, fields_for, merged, metadata, read_manifest, with_tags
 from quoth.corpus.tags import Tagger, document_tagger
 from quoth.errors import CorpusError, NoIndex, SettingsError, UnreadableFile
 from quoth.profile import Profile
@@ -143,7 +143,7 @@ def split_document(
     facets = [facet.name for facet in profile.facets]
     try:
         described = metadata(
-            merged(fields, _front_matter(source.text, [region for region, _ in parts])),
+            merged(fields, with_tags(_front_matter(source.text, [region for region, _ in parts]), facets)),
             place=file.doc_id,
             facets=facets,
         )
@@ -183,7 +183,7 @@ def _front_matter(text: str, regions: Iterable[Region]) -> Mapping[str, Any]:
     lines = text[block.start : block.end].strip().splitlines()
     try:
         content = yaml.safe_load("\n".join(lines[1:-1]))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist, such as 2022-13-01
         raise SettingsError(
             f"its front matter is not valid YAML: {error}", hint="Correct the lines between ---."
         ) from error

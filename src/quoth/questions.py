@@ -19,7 +19,7 @@ class UnreadableLine:
 
 def read_questions(lines: Iterable[str]) -> Iterator[Question | UnreadableLine]:
     """JSONL when the first line with text begins with `{`, else one question a line; blank lines are skipped."""
-    numbered = ((number, line.strip().removeprefix("\ufeff")) for number, line in enumerate(lines, 1))
+    numbered = ((number, line.removeprefix("\ufeff").strip()) for number, line in enumerate(lines, 1))
     kept = ((number, line) for number, line in numbered if line)
     first = next(kept, None)
     if first is None:
@@ -36,13 +36,16 @@ def _from_json(number: int, line: str) -> Question | UnreadableLine:
         return UnreadableLine(number, f"it is not JSON: {error.msg} at column {error.colno}")
     except RecursionError:
         return UnreadableLine(number, "it is nested too deeply")
+    except ValueError:
+        return UnreadableLine(number, "it holds a number that is too long")
     if not isinstance(content, dict) or not isinstance(content.get("question"), str):
         return UnreadableLine(number, 'it has no "question" text')
     try:
         filters = _filters(content)
     except ValueError as error:
         return UnreadableLine(number, str(error))
-    return Question(str(content.get("id", number)), content["question"], filters)
+    given = content.get("id")
+    return Question(str(number if given is None else given), content["question"], filters)
 
 
 def _filters(content: Mapping[str, Any]) -> Filters:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DETECTION_SAMPLE = 1 << 20
+# What Western text never holds: several accented letters in a row, or a sign inside a word. Other encodings do.
+_NOT_WESTERN = re.compile(r"(?=[^\x00-\x7f]{4})\W*[^\W\d_a-zA-Z]|[^\W\d_][¡-©«-¯±-³¶¸¹»-¿][^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ def read_text(path: Path, *, label: str) -> SourceText:
 
 
 def _encoding(data: bytes, label: str) -> str:
-    """UTF-8 when it is; else by its byte order mark; else as detected, or refused when nothing fits."""
+    """By its byte order mark; else UTF-8 when it is; else as its text suggests, or refused when nothing fits."""
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return name
@@ -126,15 +129,35 @@ def _encoding(data: bytes, label: str) -> str:
         raise UnreadableFile(label, "it holds NUL bytes", hint="It is not a text file, or it is damaged.")
     try:
         data.decode("utf-8")
-    except UnicodeDecodeError:
-        return _detected(data, label)
+    except UnicodeDecodeError as error:
+        if _mostly_utf8(data):
+            why = f"it is UTF-8 with a broken character at byte {error.start}"
+            raise UnreadableFile(label, why, hint="Save the file as UTF-8 again.") from error
+        return "cp1252" if _looks_western(data) else _detected(data, label, near=error.start)
     return "utf-8"
 
 
-def _detected(data: bytes, label: str) -> str:
+def _mostly_utf8(data: bytes) -> bool:
+    """Whether more characters beyond ASCII are whole than broken: other encodings hardly ever look so."""
+    broken = data.decode("utf-8", "replace").count("\ufffd") - data.count("\ufffd".encode())
+    whole = sum(1 for character in data.decode("utf-8", "ignore") if not character.isascii())
+    return whole > broken
+
+
+def _looks_western(data: bytes) -> bool:
+    """Whether it reads well as Windows' Western encoding, of which Latin-1 is a part: guessers mistake short texts."""
+    try:
+        return _NOT_WESTERN.search(data.decode("cp1252")) is None
+    except UnicodeDecodeError:
+        return False
+
+
+def _detected(data: bytes, label: str, *, near: int) -> str:
     import charset_normalizer  # only an odd file needs it
 
-    best = charset_normalizer.from_bytes(data[:_DETECTION_SAMPLE]).best()
+    start = max(0, near - _DETECTION_SAMPLE // 2)
+    sample = data[start : start + _DETECTION_SAMPLE]
+    best = charset_normalizer.from_bytes(sample, cp_exclusion=["cp1252", "latin_1"]).best()
     if best is None:
         raise UnreadableFile(label, "its encoding is not known", hint="Save the file as UTF-8.")
     return best.encoding

@@ -36,7 +36,7 @@ def read_manifest(root: Path, *, facets: Collection[str]) -> tuple[Rule, ...]:
         return ()
     try:
         content = yaml.safe_load(path.read_bytes()) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist, such as 2022-13-01
         raise SettingsError(f"{path} is not valid YAML: {error}", hint=_HINT) from error
     entries = content.get("documents") if isinstance(content, dict) and set(content) <= {"documents"} else None
     if not isinstance(entries, list):
@@ -50,8 +50,13 @@ def _rule(entry: object, *, place: str, facets: Collection[str]) -> Rule:
     fields = {str(key): value for key, value in entry.items() if key != "match"}
     if unknown := sorted(set(fields) - _FIELDS - set(facets)):
         raise SettingsError(f"{place}: unknown fields {', '.join(unknown)}", hint=_HINT)
+    tags = fields.get("tags") or {}
+    if not isinstance(tags, dict):
+        raise _wrong(place, "tags", "a mapping of facets to values", tags)
+    if unknown := sorted(set(map(str, tags)) - set(facets)):
+        raise SettingsError(f"{place}: unknown tags {', '.join(unknown)}", hint=_HINT)
     metadata(fields, place=place, facets=facets)  # a wrong value is named here, before any document is read
-    return Rule(entry["match"], fields)
+    return Rule(entry["match"], with_tags(fields, facets))
 
 
 def fields_for(doc_id: str, rules: Collection[Rule]) -> dict[str, Any]:
@@ -61,6 +66,18 @@ def fields_for(doc_id: str, rules: Collection[Rule]) -> dict[str, Any]:
         if _glob(rule.match).fullmatch(doc_id):
             found = merged(found, rule.fields)
     return found
+
+
+def with_tags(fields: Mapping[str, Any], facets: Collection[str]) -> dict[str, Any]:
+    """The fields with every facet under `tags`, whether it was declared as `tags: {crop: canola}` or `crop: canola`.
+
+    Other tools write `tags: [a, b]`: no facet says what such words mean to us, and they are left out.
+    """
+    declared = fields.get("tags")
+    within = {facet: declared[facet] for facet in facets if facet in declared} if isinstance(declared, Mapping) else {}
+    own = {facet: fields[facet] for facet in facets if facet in fields}
+    others = {key: value for key, value in fields.items() if key != "tags" and key not in facets}
+    return others | ({"tags": own | within} if own or within else {})
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,13 +160,8 @@ def _supersession(entry: object, place: str) -> Supersession:
 
 
 def _tags(fields: Mapping[str, Any], facets: Collection[str], place: str) -> Tags:
-    """From `tags: {crop: canola}`, or from a facet's own key, `crop: canola`."""
-    declared = fields.get("tags") or {}
-    if not isinstance(declared, Mapping):
-        # Blog engines write `tags: [a, b]`: no facet says what such words mean to us.
-        declared = {}
-    both = {**{facet: fields[facet] for facet in facets if facet in fields}, **declared}
-    return {str(facet): _tag_values(value, place) for facet, value in both.items() if facet in facets}
+    declared = with_tags(fields, facets).get("tags", {})
+    return {facet: _tag_values(value, place) for facet, value in declared.items()}
 
 
 def _tag_values(value: object, place: str) -> tuple[str, ...]:

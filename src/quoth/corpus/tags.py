@@ -21,7 +21,9 @@ def matcher(facet: Facet) -> Callable[[str], tuple[str, ...]]:
     Whole words only, with a plural allowed: `rice` is not in `price`, nor `rot` in `rotation`.
     """
     value_of = {
-        fold(word): value.name for value in facet.values for word in (value.name, *value.synonyms, *value.keywords)
+        _spaced(fold(word)): value.name
+        for value in facet.values
+        for word in (value.name, *value.synonyms, *value.keywords)
     }
     if not value_of:
         return lambda _text: ()
@@ -29,9 +31,14 @@ def matcher(facet: Facet) -> Callable[[str], tuple[str, ...]]:
     pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))})(?:e?s)?(?!\w)")
 
     def match(text: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(value_of[word] for word in pattern.findall(fold(text))))
+        return tuple(dict.fromkeys(value_of[word] for word in pattern.findall(_spaced(fold(text)))))
 
     return match
+
+
+def _spaced(folded: str) -> str:
+    """One space between words: `no-till`, `no till` and a `soil` whose `moisture` is on the next line are the same."""
+    return " ".join(re.split(r"[\s-]+", folded))
 
 
 def document_tagger(profile: Profile, *, doc_id: str, declared: Tags) -> Tagger:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
 from typing import TYPE_CHECKING
 
 from quoth import ask as read_path
@@ -28,6 +30,7 @@ class Quoth:
         self._store = store
         self._overrides = overrides
         self._engine: tuple[str, read_path.Engine] | None = None
+        self._engine_lock = threading.Lock()
 
     @classmethod
     def open(cls, path: str | Path = ".quoth", *, settings: Mapping[str, object] | None = None) -> Quoth:
@@ -83,22 +86,48 @@ class Quoth:
 
     def ask_many(self, questions: Iterable[Question], *, workers: int) -> Iterator[Outcome | QuestionError]:
         """Outcomes in the order of the questions, several at a time; one that cannot be asked gives its error."""
-
-        def one(question: Question) -> Outcome | QuestionError:
-            try:
-                return self.ask(question)
-            except QuestionError as error:
-                return error
-
         with ThreadPoolExecutor(max_workers=workers) as pool:
             # A bounded window: a million questions are never all in memory.
             waiting: deque[Future[Outcome | QuestionError]] = deque()
             for question in questions:
-                waiting.append(pool.submit(one, question))
+                waiting.append(pool.submit(self._ask_or_error, question))
                 if len(waiting) >= 4 * workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+
+    def answer_each(
+        self,
+        questions: Iterable[Question],
+        deliver: Callable[[Question, Outcome | QuestionError], None],
+        *,
+        workers: int,
+    ) -> None:
+        """As `ask_many`, but each outcome is delivered at once, even while the next question is still awaited.
+
+        `deliver` is called in the order of the questions, by one thread of its own; what it raises is raised here.
+        """
+        waiting: Queue[tuple[Question, Future[Outcome | QuestionError]] | None] = Queue(maxsize=4 * workers)
+        stopped = threading.Event()
+        with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(1) as desk:
+            delivery = desk.submit(_deliver_each, waiting, deliver, stopped)
+            try:
+                for question in questions:
+                    if stopped.is_set():
+                        break
+                    waiting.put((question, pool.submit(self._ask_or_error, question)))
+            except BaseException:
+                stopped.set()
+                raise
+            finally:
+                waiting.put(None)
+            delivery.result()
+
+    def _ask_or_error(self, question: Question) -> Outcome | QuestionError:
+        try:
+            return self.ask(question)
+        except QuestionError as error:
+            return error
 
     def documents(self) -> tuple[DocumentInfo, ...]:
         with self._store.read() as reader:
@@ -113,9 +142,27 @@ class Quoth:
             return tuple(reader.sentences(doc_id))
 
     def _engine_for(self, info: IndexInfo) -> read_path.Engine:
-        if self._engine is None or self._engine[0] != info.digest:
-            self._engine = (info.digest, engine_for(info, self._overrides))
-        return self._engine[1]
+        with self._engine_lock:  # or every thread that comes first would load the model
+            if self._engine is None or self._engine[0] != info.digest:
+                self._engine = (info.digest, engine_for(info, self._overrides))
+            return self._engine[1]
+
+
+def _deliver_each(
+    waiting: Queue[tuple[Question, Future[Outcome | QuestionError]] | None],
+    deliver: Callable[[Question, Outcome | QuestionError], None],
+    stopped: threading.Event,
+) -> None:
+    """Deliver until None comes; after a failure or once `stopped`, only empty the queue: nobody may wait on it."""
+    try:
+        while (item := waiting.get()) is not None:
+            if not stopped.is_set():
+                deliver(item[0], item[1].result())
+    except BaseException:
+        stopped.set()
+        while waiting.get() is not None:
+            pass
+        raise
 
 
 def ingest_paths(

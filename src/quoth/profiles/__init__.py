@@ -43,7 +43,7 @@ def parse_profile(source: str) -> Profile:
     """A profile from its YAML; `SettingsError` names what is wrong in it."""
     try:
         content = yaml.safe_load(source)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise SettingsError(f"the profile is not valid YAML: {error}", hint=_HINT) from error
     if not isinstance(content, dict) or not isinstance(content.get("name"), str):
         raise SettingsError("a profile must be a mapping with a 'name'", hint=_HINT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from quoth.corpus.authority import is_superseded
+from quoth.corpus.authority import authority_of, is_superseded
 from quoth.profile import Profile
 from quoth.retrieve.fuse import ROUND, best_first
 from quoth.settings import RetrievalSettings
@@ -48,7 +48,7 @@ def _with_authority(order: float, sentence: Sentence, document: DocumentInfo, pr
     if profile.authority is None:
         return order
     metadata = document.metadata
-    if metadata.is_binding:
+    if authority_of(metadata, profile) == "binding":
         order *= profile.authority.binding_factor
     if (kind := profile.document_types.get(metadata.document_type or "")) is not None:
         order *= kind.factor

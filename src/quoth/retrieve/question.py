@@ -34,7 +34,11 @@ _LOCATION = re.compile(
 )
 _SEARCH_WORD = re.compile(r"[^\W_](?:[\w'’./%°&+-]*[\w%])?")
 _CONTRACTION = re.compile(
-    "|".join(rf"\b{re.escape(one)}\b" if one[0].isalpha() else re.escape(one) for one in CONTRACTIONS)
+    # A part of a word (`n't`, `'re`) needs the rest of it in front; `'dry'` only begins like `'d`.
+    "|".join(
+        (r"(?<=\w)" if plain.startswith(" ") else r"\b") + re.escape(one) + r"\b" for one, plain in CONTRACTIONS.items()
+    ),
+    re.IGNORECASE,
 )
 
 
@@ -73,8 +77,13 @@ def _checked(text: str, limit: int) -> str:
 def normalise(text: str) -> str:
     """The question for search: compatibility forms, white space and contractions made plain, case kept."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'")
-    plain = _CONTRACTION.sub(lambda match: CONTRACTIONS[match[0].lower()], plain) if "'" in plain else plain
+    plain = _CONTRACTION.sub(_written_out, plain) if "'" in plain else plain
     return re.sub(r"[\s?!.]+$", "", " ".join(plain.split()))
+
+
+def _written_out(contraction: re.Match[str]) -> str:
+    plain = CONTRACTIONS[contraction[0].lower()]
+    return plain[0].upper() + plain[1:] if contraction[0][0].isupper() else plain
 
 
 def question_kind(search_text: str, *, exact: bool) -> QuestionKind:

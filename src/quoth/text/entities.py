@@ -19,6 +19,7 @@ _DATE = re.compile(
     rf"|(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month2>{_MONTH})\.?(?:,?\s(?P<year2>\d{{4}}))?)\b",
     re.IGNORECASE,
 )
+_ISO_DATE = re.compile(r"(?<![\w-])(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])(?![\w-])")
 _YEAR = re.compile(r"(?<![\w.,/$€£-])(?:1[5-9]|20)\d\d(?![\w%/]|[.,-]\d)")
 _QUOTED = re.compile(r"[\"“„«](?P<inside>[^\"“”„«»]{2,80})[\"”«»]")
 # Letters and digits in one word (`V6`, `MON-810`), or numbers joined by hyphens (`11-52-0`); not `20th`, not `1990s`.
@@ -28,6 +29,7 @@ _CODE = re.compile(
 _WORD = re.compile(r"(?<!\w)[^\W\d_][\w&]*(?:['’.&][^\W\d_]+)*['’]?")
 _SENTENCE_START = re.compile(r"(?:^|[.?!:;]\s+|[\"“(]\s*)$")
 _JOINERS = frozenset({"of", "de", "la", "von", "van"})
+_SMALL_IN_TITLES = frozenset("a an and as at but by for from in of on or the to with".split())
 _NEAR = 160
 """How far apart, in characters, the words of one mention may stand."""
 
@@ -51,6 +53,9 @@ def _dates(question: str) -> Iterator[tuple[Span, Entity]]:
         year = match["year"] or match["year2"]
         words = (fold(month)[:3], str(int(day)), *([year] if year else []))
         yield Span(match.start(), match.end()), Entity(match[0], EntityKind.DATE, words)
+    for match in _ISO_DATE.finditer(question):
+        words = (_MONTHS[int(match["month"]) - 1][:3], str(int(match["day"])), match["year"])
+        yield Span(match.start(), match.end()), Entity(match[0], EntityKind.DATE, words)
 
 
 def _years(question: str) -> Iterator[tuple[Span, Entity]]:
@@ -71,13 +76,23 @@ def _codes(question: str) -> Iterator[tuple[Span, Entity]]:
 
 
 def _names(question: str) -> Iterator[tuple[Span, Entity]]:
-    """Runs of capitalised words. Where most words are capitalised, as in a title, capitals tell nothing."""
+    """Runs of capitalised words. Where all words are capitalised, as in a title, capitals tell nothing."""
     words = list(_WORD.finditer(question))
-    content = [word for word in words if fold(word[0]) not in FUNCTION_WORDS]
-    if len(content) >= 5 and all(word[0][0].isupper() for word in content):
+    if _is_title([word[0] for word in words]):
         return
     for _, run in groupby(_runs(question, words), key=lambda one: one[0]):
         yield from _name([match for _, match in run], question)
+
+
+def _is_title(words: list[str]) -> bool:
+    """Whether capitals are only a way of writing: on many words at once, or even on `Should` and `Be`."""
+    content = [word for word in words if fold(word) not in FUNCTION_WORDS]
+    if len(content) >= 5 and all(word[0].isupper() for word in content):
+        return True
+    large = [word for word in words if fold(word) not in _SMALL_IN_TITLES]
+    return all(word[0].isupper() for word in large) and any(
+        word != "I" and fold(word) in FUNCTION_WORDS for word in large[1:]
+    )
 
 
 def _runs(question: str, words: list[re.Match[str]]) -> Iterator[tuple[int, re.Match[str]]]:
@@ -110,8 +125,9 @@ def _surely_a_name(word: str) -> bool:
     return word.endswith(("'s", "’s")) or any(letter.isupper() for letter in word[1:])
 
 
-def mentions(folded: str, entity: Entity) -> bool:
-    """Whether a folded text mentions the entity: all its words, in any form, close together; or its initials."""
+def mentions(text: str, entity: Entity) -> bool:
+    """Whether a text mentions the entity: all its words, in any form, close together; or its initials."""
+    folded = fold(text)
     if entity.kind is EntityKind.CODE:
         return _code_pattern(entity.words[0]).search(folded) is not None
     patterns = [_word_pattern(word, entity.kind) for word in entity.words]
@@ -120,7 +136,9 @@ def mentions(folded: str, entity: Entity) -> bool:
         nearby = folded[max(0, match.start() - _NEAR) : match.end() + _NEAR]
         if all(pattern.search(nearby) for pattern in patterns):
             return True
-    return entity.kind is EntityKind.NAME and _short_or_long_form(folded, entity.words)
+    if entity.kind is EntityKind.DATE:
+        return _iso_form(folded, entity.words)
+    return entity.kind is EntityKind.NAME and (_written_out(folded, entity) or _abbreviated(text, entity))
 
 
 def word_occurs(folded: str, word: str, kind: EntityKind) -> bool:
@@ -130,12 +148,22 @@ def word_occurs(folded: str, word: str, kind: EntityKind) -> bool:
 
 def _word_pattern(word: str, kind: EntityKind) -> re.Pattern[str]:
     if kind is EntityKind.NAME:
-        return re.compile(rf"\b{re.escape(_stem(word))}")
+        return _prefix(_stem(word))
     if kind is EntityKind.YEAR:
         return re.compile(rf"\b(?:{word}|{word[:3]}0s)\b")
     if kind is EntityKind.DATE and not word.isdigit():
         return re.compile(rf"\b{word}")
-    return re.compile(rf"\b0?{re.escape(singular(word))}")
+    return _prefix(singular(word), before="0?")
+
+
+def _prefix(word: str, *, before: str = "") -> re.Pattern[str]:
+    """Words that begin so; a last `y` may have become the `ie` of a plural (`City`, `Cities`).
+
+    A short word has to be the whole one but for its ending: `Ann` is not in `annual`, nor the 5th in `50`.
+    """
+    last = "(?:y|ie)" if word.endswith("y") else re.escape(word[-1:])
+    after = r"(?:e?s|st|nd|rd|th)?(?!\w)" if len(word) <= 3 else ""
+    return re.compile(rf"(?<!\w){before}{re.escape(word[:-1])}{last}{after}")
 
 
 def _stem(word: str) -> str:
@@ -152,14 +180,31 @@ def _code_pattern(code: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){loose}(?![^\W_])")
 
 
-def _short_or_long_form(folded: str, words: tuple[str, ...]) -> bool:
-    """`USDA` for a name written out, and the other way round (`U.S.` for `United States`)."""
-    if len(words) == 1 and 2 <= len(words[0].replace(".", "")) <= 6:
-        letters = words[0].replace(".", "")
-        dotted = r"\.\s?".join(letters) + r"\b"
-        written_out = r"\b" + r"\w*(?:\s(?:of|the|for|and))*[\s-]".join(letters) + r"\w+"
-        return re.search(rf"\b{dotted}|{written_out}", folded) is not None
-    if len(words) > 1:
-        initials = r"\.?\s?".join(word[0] for word in words)
-        return re.search(rf"\b{initials}\b", folded) is not None
-    return False
+def _iso_form(folded: str, words: tuple[str, ...]) -> bool:
+    """`2022-04-01` for `April 1, 2022`; without a year, that day of any."""
+    month = 1 + [name[:3] for name in _MONTHS].index(words[0])
+    year = words[2] if len(words) == 3 else r"\d{4}"
+    return re.search(rf"\b{year}-{month:02}-{int(words[1]):02}\b", folded) is not None
+
+
+def _written_out(folded: str, entity: Entity) -> bool:
+    """`United States Department of Agriculture` for `USDA`."""
+    if not (letters := _acronym(entity)):
+        return False
+    return re.search(r"\b" + r"\w*(?:\s(?:of|the|for|and))*[\s-]".join(letters) + r"\w+", folded) is not None
+
+
+def _abbreviated(text: str, entity: Entity) -> bool:
+    """`US` or `U.S.` for `United States`: in capitals, since `us` is another word."""
+    letters = _acronym(entity) if len(entity.words) == 1 else "".join(word[0] for word in entity.words)
+    if not letters:
+        return False
+    initials = r"\.?\s?".join(map(re.escape, letters.upper()))
+    return re.search(rf"\b{initials}(?!\w)", text) is not None
+
+
+def _acronym(entity: Entity) -> str:
+    """The letters of a name in capitals (`USDA`, `GMOs`); `Ohio` has none."""
+    letters = entity.words[0].replace(".", "")
+    in_capitals = len(entity.words) == 1 and sum(map(str.isupper, entity.text)) >= 2
+    return letters if in_capitals and 2 <= len(letters) <= 6 and letters.isalpha() else ""

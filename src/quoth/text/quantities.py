@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from quoth.text.units import PREFIX_UNITS, UNITS, Unit
 from quoth.types import Quantity, Span
 
-_NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
-_RANGE = rf"(?P<low>{_NUMBER})(?:\s?(?:-|–|—|to|and)\s?(?P<high>{_NUMBER}))?"
+_FRACTION = r"(?:\d+[\s-])?\d{1,2}/(?:2|3|4|8|16|32)(?!\d)|(?:\d+\s?)?[¼-¾⅓⅔⅛-⅞]"
+_NUMBER = rf"(?:{_FRACTION}|\d+(?:,\d{{3}})*(?:\.\d+)?)"
+_BELOW_ZERO = r"(?:(?<![^\s(])[-−])?"
+# A dash on a new line begins a list item; it makes no range with the number that ends the line before.
+_TO = r"(?:[^\S\r\n]?[-–—]|\s?(?:to|and))\s?"
+_RANGE = rf"(?P<low>{_BELOW_ZERO}{_NUMBER})(?:{_TO}(?P<high>{_BELOW_ZERO}{_NUMBER}))?"
 _WORDS = sorted((name for name in UNITS if name not in {"$", "€", "£", '"', "pH", "ph", "in"}), key=len, reverse=True)
 # `in` is an inch only where no word follows: not in `3 in Ohio`.
 _UNIT = rf"(?:(?:{'|'.join(map(re.escape, _WORDS))})(?:s|es)?\.?|\"|in(?!\s?\w)\.?)"
@@ -16,7 +21,7 @@ _DEGREES = r"degrees?\s(?P<scale>[CF]|Celsius|Fahrenheit)"
 # What the amount is of may stand inside the unit: `150 lb N/acre`, `20 kg of P2O5 per ha`.
 _SUBSTANCE = r"(?:\s(?:of\s)?(?:actual\s)?[A-Z][A-Za-z0-9]{0,4})?"
 _PER = rf"(?P<unit>{_UNIT})(?:{_SUBSTANCE}\s?(?:/|\bper\b)\s?(?P<per>{_UNIT})(?!\w))?"
-_AFTER = re.compile(rf"(?<![\w.,]){_RANGE}(?:\s|-)?(?:{_DEGREES}|{_PER})(?!\w)")
+_AFTER = re.compile(rf"(?<![\w.,/]){_RANGE}(?:\s|-)?(?:{_DEGREES}|{_PER})(?!\w)")
 _BEFORE = re.compile(rf"(?<!\w)(?P<unit>{'|'.join(map(re.escape, PREFIX_UNITS))})\s?(?:of\s)?{_RANGE}(?![\w%])")
 
 
@@ -57,4 +62,12 @@ def _unit(name: str) -> Unit | None:
 
 
 def _value(number: str, unit: Unit) -> float:
-    return float(number.replace(",", "")) * unit.factor + unit.offset
+    """A number as written (`2,500`, `1 1/2`, `2½`, `-5`) in the unit's base."""
+    parts = re.findall(r"\d+/\d+|\d+(?:\.\d+)?|\D", number.replace(",", "").lstrip("-−"))
+    size = sum(_part(part) for part in parts if part != "-" and not part.isspace())
+    return (-size if number[0] in "-−" else size) * unit.factor + unit.offset
+
+
+def _part(part: str) -> float:
+    whole, _, divisor = part.partition("/")
+    return int(whole) / int(divisor) if divisor else unicodedata.numeric(part) if len(part) == 1 else float(part)

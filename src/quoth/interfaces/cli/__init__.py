@@ -2,16 +2,58 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from quoth.errors import QuothError
 from quoth.interfaces.cli import ask, batch, demo, export, ingest, inspect, verify
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+
+
+class _Edge(TyperGroup):
+    """An error on purpose becomes a sentence and a hint on stderr, and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer declares it
+        try:
+            result = super().invoke(ctx)
+            if sys.stdout:  # None where the caller closed it (`>&-`)
+                sys.stdout.flush()
+        except QuothError as error:
+            _complain(str(error), hint=error.hint)
+        except BrokenPipeError:
+            # The reader of our output has gone (`| head`): that is no error.
+            _abandon_output()
+            raise typer.Exit(0) from None
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            _abandon_output()
+            _complain(f"cannot write the output: {error.strerror}", hint="Free some space, or write elsewhere.")
+        return result
+
+
+def _complain(message: str, *, hint: str) -> NoReturn:
+    typer.secho(f"error: {message}", err=True, fg="red")
+    if hint:
+        typer.echo(f"hint: {hint}", err=True)
+    raise typer.Exit(1)
+
+
+def _abandon_output() -> None:
+    """Python flushes at exit what could not be written, and would complain again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 app = typer.Typer(
     name="quoth",
+    cls=_Edge,
     help="Answers in the very words of your documents, cited by exact offsets, or an honest abstention.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -38,19 +80,14 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 
 def main() -> None:
-    """Run the command; an error on purpose is a sentence and a hint on stderr, and exit code 1."""
+    """Run the command in `sys.argv`; whatever the locale, what is read and written is UTF-8."""
     sys.argv[1:] = _with_default_index(sys.argv[1:])
-    try:
-        app()
-    except QuothError as error:
-        typer.secho(f"error: {error}", err=True, fg="red")
-        if error.hint:
-            typer.echo(f"hint: {error.hint}", err=True)
-        sys.exit(1)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): that is no error, but Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                encoding="utf-8", errors="surrogateescape" if stream is sys.stdin else "backslashreplace"
+            )
+    app()
 
 
 def _with_default_index(arguments: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -17,7 +18,7 @@ from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOptio
 from quoth.interfaces.cli.progress import progress_bars
 from quoth.questions import UnreadableLine, read_questions
 from quoth.render import json_line, outcome_json
-from quoth.types import Question
+from quoth.types import Outcome, Question
 
 
 def command(
@@ -41,21 +42,21 @@ def command(
     # Each worker embeds its own question: one thread each uses the cores better than all threads for each.
     threads = [] if any(one.startswith("embedding.threads") for one in assignments or ()) else ["embedding.threads=1"]
     quoth = open_quoth(index, config=config, assignments=[*(threads if workers > 1 else []), *(assignments or ())])
-    lines = _lines(questions)
-    asked: list[Question] = []
     problems: list[str] = []
     try:
-        with progress_bars(quiet=quiet) as progress, _open_output(output) as out:
-            outcomes = quoth.ask_many(_readable(lines, asked, problems), workers=workers)
-            for done, outcome in enumerate(outcomes, 1):
-                question = asked[done - 1]
+        with _lines(questions) as lines, _open_output(output) as out, progress_bars(quiet=quiet) as progress:
+            done = count(1)
+
+            def write(question: Question, outcome: Outcome | QuestionError) -> None:
                 if isinstance(outcome, QuestionError):
                     problems.append(f"question {question.id}: {outcome}")
                 else:
                     out.write(json_line(outcome_json(outcome)) + "\n")
                     out.flush()
                 if progress:
-                    progress("answering", done, 0)
+                    progress("answering", next(done), 0)
+
+            quoth.answer_each(_readable(lines, problems), write, workers=workers)
     except KeyboardInterrupt:
         typer.echo("interrupted: the answers written so far are complete lines", err=True)
         raise typer.Exit(130) from None
@@ -65,12 +66,11 @@ def command(
         raise typer.Exit(1)
 
 
-def _readable(lines: Iterable[str], asked: list[Question], problems: list[str]) -> Iterator[Question]:
+def _readable(lines: Iterable[str], problems: list[str]) -> Iterator[Question]:
     for one in read_questions(lines):
         if isinstance(one, UnreadableLine):
             problems.append(f"line {one.number}: {one.why}")
         else:
-            asked.append(one)
             yield one
 
 

@@ -24,8 +24,9 @@ def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> Non
         for info in documents:
             typer.echo(json_line(document_json(info)))
         return
-    from rich.console import Console
     from rich.table import Table
+
+    from quoth.interfaces.cli.terminal import OutputConsole
 
     table = Table("document", "sentences", "type", "binding", "effective", "title", box=None, pad_edge=False)
     for info in documents:
@@ -39,7 +40,7 @@ def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> Non
             about.effective_date or "",
             about.title or "",
         )
-    Console(highlight=False, markup=False).print(table)
+    OutputConsole(highlight=False, markup=False).print(table)
 
 
 def show(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from quoth.errors import NoIndex, SettingsError
+from quoth.errors import QuothError, SettingsError
 from quoth.interfaces.python import Quoth
 from quoth.settings import Overrides, Settings, environment_settings, read_settings_file
 from quoth.wiring import open_store
@@ -19,12 +19,12 @@ CONFIG_NAME = Path("quoth.yaml")
 
 
 def complete_doc_id(context: typer.Context, incomplete: str) -> list[str]:
-    """Document ids for the shell's completion; nothing when there is no index."""
+    """Document ids for the shell's completion; nothing when there is no index to read."""
     index = Path(context.params.get("index") or os.environ.get("QUOTH_INDEX") or DEFAULT_INDEX)
     try:
         with open_store(index, Settings().store).read() as reader:
             return [info.id for info in reader.documents() if info.id.startswith(incomplete)]
-    except NoIndex:
+    except QuothError:
         return []
 
 
@@ -64,9 +64,8 @@ def pair(text: str, *, option: str) -> tuple[str, str]:
     """`key=value` as a pair."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise SettingsError(
-            f"{option} {text} is not KEY=VALUE", hint=f"For example: {option} selection.max_sentences=3"
-        )
+        example = {"--set": "selection.max_sentences=3", "--tag": "crop=canola"}[option]
+        raise SettingsError(f"{option} {text} is not KEY=VALUE", hint=f"For example: {option} {example}")
     return key.strip(), value.strip()
 
 

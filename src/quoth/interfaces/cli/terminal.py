@@ -11,7 +11,15 @@ from quoth.corpus.authority import supersessions
 from quoth.render import main_tags
 from quoth.types import Abstention, Answer, Asked, Citation, Outcome
 
-OUT = Console(highlight=False, soft_wrap=False)
+
+class OutputConsole(Console):
+    """A console on stdout that leaves a broken pipe to whoever runs the command, as every other output does."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+OUT = OutputConsole(highlight=False, soft_wrap=False)
 
 
 def print_outcome(outcome: Outcome) -> None:

@@ -23,7 +23,10 @@ from quoth.verify import Failure, TextOf, Verification, verify_run
 def command(
     run: Annotated[Path | None, typer.Argument(help="A run file; without one the index itself is checked.")] = None,
     index: IndexOption = DEFAULT_INDEX,
-    root: Annotated[Path | None, typer.Option(help="Check against the source files under this folder.")] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Check against the source files under this folder."),
+    ] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Check this many random sentences of the index.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     as_json: JsonOption = False,
@@ -70,9 +73,21 @@ def _results(run: Path) -> Iterator[dict[str, Any]]:
             result = json.loads(line)
         except json.JSONDecodeError as error:
             raise QuothError(f"{run}, line {number} is not JSON: {error.msg}", hint="Was the run cut off?") from error
-        if not isinstance(result, dict):
-            raise QuothError(f"{run}, line {number} is not an object", hint="Give the file that quoth batch wrote.")
+        if not _is_result(result):
+            raise QuothError(f"{run}, line {number} is no result", hint="Give the file that quoth batch wrote.")
         yield result
+
+
+def _is_result(line: object) -> bool:
+    """Whether a line has the shape of a result; whether its citations hold is another question."""
+    if not isinstance(line, dict):
+        return False
+    lists = [line.get(name, []) for name in ("answer_sentences", "nearest")]
+    return all(isinstance(one, list) for one in lists) and all(
+        isinstance(citation, dict) and isinstance(citation.get("lead") or {}, dict)
+        for citations in lists
+        for citation in citations
+    )
 
 
 def _from_index(quoth: Quoth) -> TextOf:

@@ -1,0 +1,318 @@
+"""Write the generated parts of the documentation: what can be read from the code is never written by hand.
+
+    python scripts/make_docs.py             write every part, and run the recorded sessions anew (about half a minute)
+    python scripts/make_docs.py --quick     leave the recorded sessions as they are
+    python scripts/make_docs.py --check     write nothing; exit 1 when a part is stale (with --quick: but for sessions)
+
+A part stands between `<!-- generated:NAME -->` and `<!-- /generated:NAME -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import typer.main
+
+from quoth.interfaces.cli import app
+from quoth.profiles import load_profile, profile_names
+from quoth.settings import NOT_SETTINGS, Settings, setting_keys
+
+ROOT = Path(__file__).resolve().parents[1]
+COLUMNS = 80
+
+MEANINGS = {
+    "retrieval.mode": "How to search: by words and by meaning, or by one alone. The model is loaded in any case.",
+    "retrieval.alpha_lexical": "Weight of the word score. Not set: by the kind of question (see ARCHITECTURE).",
+    "retrieval.alpha_semantic": "Weight of the meaning score. Not set: the rest to 1.",
+    "retrieval.candidates": "Sentences taken from each of the two searches.",
+    "retrieval.tag_boost": "For each facet, what a sentence gains in the order when it shares a tag with the question.",
+    "retrieval.tag_boost_mode": "Add the boost of a facet, or multiply by `tag_boost_factor` for each facet it names.",
+    "retrieval.tag_boost_factor": "The factor of the mode `multiply`.",
+    "retrieval.max_question_characters": "A longer question is refused.",
+    "rerank.kind": "Score the candidates again by cosine alone, or keep the fused score.",
+    "rerank.topk": "Candidates that go on to selection.",
+    "selection.mmr_lambda": "Relevance against variety when sentences are chosen; 1 means relevance alone.",
+    "selection.max_sim_threshold": "A sentence more alike than this (cosine) to a chosen one is left out.",
+    "selection.max_sentences": "At most this many sentences in an answer, companions included.",
+    "selection.min_support": "With fewer sentences of at least `support_score`, abstain: `insufficient_support`.",
+    "selection.min_share": "Quote what scores at least this share of the best sentence; the best `min_support` always.",
+    "decision.abstain": "Off: answer with whatever was found, for measuring search. Quotes are still verified.",
+    "decision.abstain_score_thresh": "With a best score below this, abstain: `low_confidence`.",
+    "decision.support_score": "A sentence that scores less (fused) never counts as support and is never quoted.",
+    "embedding.model_name": "The model. `hash` is a stand-in without weights, for tests and plumbing.",
+    "embedding.path": "A folder with `model.safetensors`, `tokenizer.json` and `config.json`, instead of the package.",
+    "embedding.download": "Allow fetching the weights from the model hub (needs the extra `hub`).",
+    "embedding.threads": "Threads of the model; 0 means every core this process may use.",
+    "embedding.batch_size": "At most so many sentences in one run of the model.",
+    "store.faiss_threshold": "Above so many vectors search through FAISS (needs the extra `faiss`), rescored exactly.",
+}
+"""One line for each key; a key without one, or a line without a key, stops this script."""
+
+PLACES = {
+    "QUOTH_INDEX": "folder of the index, as `--index`",
+    "QUOTH_PROFILE": "profile for `quoth ingest`, as `--profile`",
+    "QUOTH_CACHE_DIR": "where the built model graph is kept; else `quoth` in `XDG_CACHE_HOME`, else in `~/.cache`",
+}
+
+MACHINE_DEFAULTS = {("batch", "workers"): "one for each core"}
+"""Defaults that depend on the machine, in words."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A command of a recorded session; `quotes` limits how many quoted sentences are shown."""
+
+    line: str
+    quotes: int | None = None
+
+
+SESSIONS: Mapping[str, Sequence[Shown]] = {
+    "session": (
+        Shown("quoth ingest examples/agriculture --profile agriculture"),
+        Shown('quoth ask "What soil pH suits canola?"', quotes=2),
+        Shown('quoth ask "What was the price of soybeans in Pellworth on 14 March 2022?"', quotes=1),
+        Shown("quoth batch examples/agriculture/questions.jsonl -o run.jsonl"),
+        Shown("quoth verify run.jsonl --root examples/agriculture"),
+    ),
+    "session-governance": (
+        Shown("quoth ingest examples/governance --profile governance --index rules"),
+        Shown('quoth ask "How many days do I have to appeal a denial to the Board?" --index rules', quotes=1),
+        Shown('quoth ask "What was the regular assessment in 2017?" --index rules', quotes=1),
+    ),
+}
+
+
+def main() -> int:
+    options = _options()
+    parts: dict[str, Callable[[], str]] = {"settings": settings_part, "profiles": profiles_part, "cli": cli_part}
+    if not options.quick:
+        parts |= {name: _session_part(commands) for name, commands in SESSIONS.items()}
+    stale = [path for path in documents() if update(path, parts, write=not options.check)]
+    for path in stale:
+        print(f"{'stale' if options.check else 'written'}: {path.relative_to(ROOT)}")
+    if stale and options.check:
+        print("run: python scripts/make_docs.py", file=sys.stderr)
+    return 1 if stale and options.check else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    return parser.parse_args()
+
+
+def documents() -> list[Path]:
+    """Every page of the documentation."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def update(path: Path, parts: Mapping[str, Callable[[], str]], *, write: bool) -> bool:
+    """Put the parts in their places in a page; say whether it changed (or would)."""
+    before = path.read_text(encoding="utf-8")
+    after = before
+    for name, make in parts.items():
+        opening, closing = f"<!-- generated:{name} -->", f"<!-- /generated:{name} -->"
+        if opening in after:
+            head, _, rest = after.partition(opening)
+            old, _, tail = rest.partition(closing)
+            new = f"\n\n{make().strip()}\n\n"
+            after = head + opening + (old if _settled(old) == _settled(new) else new) + closing + tail
+    if write and after != before:
+        path.write_text(after, encoding="utf-8")
+    return after != before
+
+
+def _settled(part: str) -> str:
+    """A part without its scores: their last digit may differ from one kind of processor to another."""
+    return re.sub(r"confidence \d\.\d\d", "confidence", part)
+
+
+def settings_part() -> str:
+    """Every key in a table for each section, and the variables that name a place."""
+    keys = dict(setting_keys())
+    if keys.keys() != MEANINGS.keys() or PLACES.keys() != NOT_SETTINGS:
+        raise SystemExit(f"scripts/make_docs.py must explain {sorted(keys.keys() ^ MEANINGS.keys()) or 'the places'}")
+    lines = []
+    for section in fields(Settings):
+        cls = type(getattr(Settings(), section.name))
+        hints = get_type_hints(cls)
+        lines += ["", f"### {section.name}", "", "| key | default | type and range | meaning |", "|---|---|---|---|"]
+        for one in fields(cls):
+            key = f"{section.name}.{one.name}"
+            kind = _kind(hints[one.name], one.metadata)
+            lines.append(f"| `{key}` | {_value(keys[key])} | {kind} | {MEANINGS[key]} |")
+    lines += ["", "### Variables", "", "| setting | variable |", "|---|---|"]
+    lines += [f"| `{key}` | `QUOTH_{key.upper().replace('.', '_')}` |" for key in keys]
+    lines += ["", "These name a place or a profile, and are no settings:", "", "| variable | meaning |", "|---|---|"]
+    lines += [f"| `{name}` | {meaning} |" for name, meaning in sorted(PLACES.items())]
+    return "\n".join(lines)
+
+
+def _kind(hint: Any, limits: Mapping[str, Any]) -> str:  # noqa: ANN401 - a type hint is any object
+    if "choices" in limits:
+        return " or ".join(f"`{choice}`" for choice in limits["choices"])
+    optional = isinstance(hint, UnionType)
+    wanted = next(one for one in get_args(hint) if one is not type(None)) if optional else hint
+    words = {float: "number", int: "whole number", bool: "`true` or `false`", str: "text"}
+    name = words.get(wanted) or "mapping of facet to number"
+    if "low" in limits:
+        name += f", {limits['low']:,} to {limits['high']:,}"
+    return name + (", or not set" if optional else "")
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value}`"
+
+
+def profiles_part() -> str:
+    """What each shipped profile knows and changes."""
+    lines: list[str] = []
+    for profile in map(load_profile, profile_names()):
+        lines += ["", f"### {profile.name}", "", profile.description, ""]
+        changed = [
+            f"`{section}.{key}` = `{value}`" for section, own in profile.settings.items() for key, value in own.items()
+        ]
+        lines.append(f"- Settings: {', '.join(changed) or 'the defaults'}.")
+        for facet in profile.facets:
+            lines.append(f"- Facet `{facet.name}`: {', '.join(value.name for value in facet.values)}.")
+        for name, kind in profile.document_types.items():
+            factor = f", factor {kind.factor}" if kind.factor != 1 else ""
+            lines.append(f"- Document type `{name}`: {kind.authority}{factor}.")
+        if (authority := profile.authority) is not None:
+            lines.append(
+                f"- Order: binding x{authority.binding_factor}, superseded x{authority.superseded_factor}, "
+                f"at most {authority.cap}."
+            )
+    return "\n".join(lines)
+
+
+def cli_part() -> str:
+    """Every command with its arguments, options, defaults and examples."""
+    group: Any = typer.main.get_command(app)
+    names = list(group.commands)
+    lines = ["| command | what it does |", "|---|---|"]
+    for name in names:
+        first = " ".join(group.commands[name].help.split("\n\n")[0].split())
+        lines.append(f"| [`quoth {name}`](#quoth-{name}) | {first} |")
+    lines += ["", "`quoth --version` prints the version; `--help` after any command prints its help."]
+    for name in names:
+        lines += _command(name, group.commands[name])
+    return "\n".join(lines)
+
+
+def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401 - typer ships click without its name
+    hints = get_type_hints(command.callback)
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [one for one in command.params if one.param_type_name == "option"]
+    usage = " ".join(["quoth", name, "[OPTIONS]", *map(_placeholder, arguments)])
+    *about, last = [" ".join(paragraph.split()) for paragraph in command.help.strip().split("\n\n")]
+    examples = re.findall(r"`([^`]*)`", last) if last.startswith("Example") else []
+    yield from ("", f"## quoth {name}", "", "```", usage, "```", "")
+    for paragraph in about if examples else [*about, last]:
+        yield from (*textwrap.wrap(paragraph, 100), "")
+    if arguments:
+        yield from ("| argument | meaning |", "|---|---|")
+        yield from (f"| `{_placeholder(one)}` | {_cell(one.help)} |" for one in arguments)
+        yield ""
+    yield from ("| option | default | meaning |", "|---|---|---|")
+    for one in options:
+        variable = f" Variable: `{one.envvar}`." if one.envvar else ""
+        yield f"| {_spelling(one, hints)} | {_default(name, one)} | {_cell(one.help)}{variable} |"
+    if examples:
+        yield from ("", "```console", *(f"$ {example}" for example in examples), "```")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _placeholder(argument: Any) -> str:  # noqa: ANN401
+    name = str(argument.name).upper() + ("..." if argument.nargs == -1 else "")
+    return name if argument.required else f"[{name}]"
+
+
+def _spelling(option: Any, hints: Mapping[str, Any]) -> str:  # noqa: ANN401
+    names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
+    if option.is_flag:
+        return names
+    hint = hints.get(option.name, str)
+    kinds = [one for one in get_args(hint) if one is not type(None)] if isinstance(hint, UnionType) else [hint]
+    kind = get_args(kinds[0])[0] if get_origin(kinds[0]) is list else kinds[0]
+    value = option.metavar or {Path: "PATH", int: "NUMBER"}.get(kind, "TEXT")
+    return f"{names} `{value}`" + (", repeatable" if option.multiple and "repeatable" not in option.help else "")
+
+
+def _default(command: str, option: Any) -> str:  # noqa: ANN401
+    if (command, option.name) in MACHINE_DEFAULTS:
+        return MACHINE_DEFAULTS[command, option.name]
+    if option.default in (None, False):
+        return "off" if option.is_flag else "none"
+    return f"`{option.default}`"
+
+
+def _session_part(commands: Sequence[Shown]) -> Callable[[], str]:
+    def make() -> str:
+        with tempfile.TemporaryDirectory() as scratch:
+            shutil.copytree(ROOT / "examples", Path(scratch) / "examples")
+            shown = [_recorded(command, Path(scratch)) for command in commands]
+        return "```console\n" + "\n".join(shown) + "```"
+
+    return make
+
+
+def _recorded(command: Shown, folder: Path) -> str:
+    program = "from quoth.interfaces.cli import main; main()"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("QUOTH_")}
+    # The cache stays where it is: building the model's graph is no part of the session.
+    environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb"}
+    if cache := os.environ.get("QUOTH_CACHE_DIR"):
+        environment["QUOTH_CACHE_DIR"] = cache
+    done = subprocess.run(
+        [sys.executable, "-c", program, *shlex.split(command.line)[1:]],
+        cwd=folder,
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    )
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    lines = [part for line in lines for part in (textwrap.wrap(line, COLUMNS) if len(line) > COLUMNS else [line])]
+    return "\n".join([f"$ {command.line}", *_first_quotes(lines, command.quotes)]).rstrip() + "\n"
+
+
+def _first_quotes(lines: Sequence[str], most: int | None) -> Iterator[str]:
+    """The lines; the quoted sentences (indented, a blank line behind each) beyond `most` give way to a mark."""
+    seen, cut = 0, False
+    for before, line in pairwise(["", *lines]):
+        quoted = line.startswith("    ") or (not line and before.startswith("    "))
+        if most is not None and seen >= most and quoted:
+            if not cut:
+                yield from ("    [...]", "")
+            cut = True
+            continue
+        yield line
+        seen += quoted and not line
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

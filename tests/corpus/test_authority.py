@@ -1,0 +1,75 @@
+"""What a document is worth, and which part of it has been replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+from quoth.corpus.authority import authority_of, is_superseded, supersessions
+from quoth.profiles import load_profile
+from quoth.types import Metadata, Supersession
+
+GOVERNANCE = load_profile("governance")
+
+
+def about(*superseded_by: Supersession, document_type: str | None = None, is_binding: bool | None = None) -> Metadata:
+    return Metadata(None, document_type, is_binding, None, superseded_by, None, {})
+
+
+@pytest.mark.parametrize(
+    ("document_type", "is_binding", "authority"),
+    [
+        ("ccr", None, "binding"),
+        ("ccr", True, "binding"),
+        ("ccr", False, "guidance"),
+        ("design_guidelines", None, "guidance"),
+        ("design_guidelines", True, "binding"),
+        ("response_letter", None, "precedent"),
+        ("response_letter", False, "precedent"),
+        ("response_letter", True, "binding"),
+        ("newspaper", None, "guidance"),
+        (None, None, "guidance"),
+        (None, True, "binding"),
+    ],
+)
+def test_the_documents_own_word_wins_over_its_type(
+    document_type: str | None, *, is_binding: bool | None, authority: str
+) -> None:
+    assert authority_of(about(document_type=document_type, is_binding=is_binding), GOVERNANCE) == authority
+
+
+@pytest.mark.parametrize("profile", ["general", "agriculture"])
+def test_a_profile_without_authority_has_none_to_give(profile: str) -> None:
+    assert authority_of(about(document_type="ccr", is_binding=True), load_profile(profile)) is None
+
+
+@pytest.mark.parametrize(
+    ("section", "replaced"),
+    [
+        (("Article VII", "Section 7.3 Fences"), True),
+        (("Section 7.3",), True),
+        (("SECTION 7.3: Fences",), True),
+        (("Section 7.3", "Height"), True),
+        (("Section 7.3.1 Height",), True),
+        (("Section 7.31",), False),
+        (("Section 7",), False),
+        (("On Section 7.3",), False),
+        ((), False),
+    ],
+)
+def test_a_section_is_replaced_with_all_below_it_and_no_other(section: tuple[str, ...], *, replaced: bool) -> None:
+    assert is_superseded(about(Supersession("new.md", "Section 7.3")), section) is replaced
+
+
+def test_a_whole_document_is_replaced_in_every_section() -> None:
+    assert is_superseded(about(Supersession("new.md", None)), ())
+    assert is_superseded(about(Supersession("new.md", None)), ("Any", "Section"))
+
+
+def test_a_document_that_nothing_replaces_stands() -> None:
+    assert not is_superseded(about(), ("Section 7.3",))
+
+
+def test_only_what_concerns_the_section_is_listed() -> None:
+    whole, here, there = Supersession("a.md", None), Supersession("b.md", "7.3"), Supersession("c.md", "8.1")
+
+    assert supersessions(about(whole, here, there), ("7.3 Fences",)) == (whole, here)

@@ -1,0 +1,108 @@
+"""Ingest that is interrupted, killed, or started twice. A named pipe as a document is the place to stop at."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interfaces.command_line import failed, finish, run, start, write_files
+
+CANOLA = "Sow canola at 2.5 cm."
+WHEAT = "Sow wheat at 4 cm in October."
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """An index that holds one sentence."""
+    write_files(tmp_path / "old", {"canola.md": CANOLA})
+    assert run("ingest", tmp_path / "old", "--index", tmp_path / "index").code == 0
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Two documents; reading the second one waits until somebody writes it."""
+    write_files(tmp_path / "new", {"a.md": "Sow barley at 3 cm."})
+    os.mkfifo(tmp_path / "new" / "b.md")
+    return tmp_path / "new"
+
+
+def _reading(corpus: Path, index: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """An ingest that is waiting for the second document's text, and where to write that."""
+    program = start("ingest", corpus, "--index", index)
+    return program, os.open(corpus / "b.md", os.O_WRONLY)  # returns once the program has opened it for reading
+
+
+def answered(question: str, index: Path) -> bool:
+    return question in run("ask", question, "--index", index).text
+
+
+def _interrupt(program: subprocess.Popen[bytes]) -> None:
+    program.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("stop", "code", "talk"),
+    [
+        (_interrupt, 130, "interrupted: the index serves what it held before; run the same command to go on\n"),
+        (subprocess.Popen.kill, -signal.SIGKILL, ""),
+    ],
+    ids=["ctrl-c", "kill -9"],
+)
+def test_an_ingest_that_was_stopped_can_be_run_again(
+    index: Path, corpus: Path, *, stop: Callable[[subprocess.Popen[bytes]], None], code: int, talk: str
+) -> None:
+    program, pipe = _reading(corpus, index)
+    stop(program)
+    ran = finish(program)
+    os.close(pipe)
+
+    assert (ran.code, ran.data, ran.talk) == (code, b"", talk)
+    assert answered(CANOLA, index)
+    assert run("verify", "--index", index).code == 0
+    assert not answered("Sow barley at 3 cm.", index)
+
+    (corpus / "b.md").unlink()
+    write_files(corpus, {"b.md": WHEAT})
+    assert run("ingest", corpus, "--index", index).code == 0
+    assert [one for one in (CANOLA, WHEAT, "Sow barley at 3 cm.") if not answered(one, index)] == []
+    assert run("verify", "--index", index).code == 0
+
+
+def test_a_first_ingest_that_was_killed_can_be_run_again(corpus: Path, tmp_path: Path) -> None:
+    index = tmp_path / "first"
+    program, pipe = _reading(corpus, index)
+    program.kill()
+    finish(program)
+    os.close(pipe)
+
+    assert failed(run("ask", CANOLA, "--index", index), "there is no index")
+    (corpus / "b.md").unlink()
+    assert run("ingest", corpus, "--index", index).code == 0
+    assert answered("Sow barley at 3 cm.", index)
+
+
+def test_a_second_ingest_is_told_that_the_index_is_busy_and_readers_are_not_disturbed(
+    index: Path, corpus: Path, tmp_path: Path
+) -> None:
+    write_files(tmp_path / "other", {"rye.md": "Sow rye at 2 cm."})
+    program, pipe = _reading(corpus, index)
+
+    second = run("ingest", tmp_path / "other", "--index", index)
+    meanwhile = answered(CANOLA, index)
+    with os.fdopen(pipe, "wb") as document:
+        document.write(WHEAT.encode())
+    first = finish(program)
+
+    assert failed(second, f"pid {program.pid}", "Wait for it to finish")
+    assert meanwhile
+    assert (first.code, "2 documents read" in first.talk) == (0, True)
+    assert answered(WHEAT, index)
+    assert run("ingest", tmp_path / "other", "--index", index).code == 0
+    assert run("status", "--index", index, "--json").object["documents"] == 4
+    assert run("verify", "--index", index).code == 0

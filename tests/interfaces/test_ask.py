@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import pytest
+
+from .command_line import failed, run
+from .small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
+
+FIRST_NINE = [
+    "question_id",
+    "question",
+    "abstained",
+    "answer_sentences",
+    "final_answer",
+    "confidence",
+    "reason",
+    "nearest",
+    "run_notes",
+]
+
+
+def test_an_answer_shows_the_sentence_its_place_and_the_confidence(small: SmallCorpus) -> None:
+    ran = run("ask", CANOLA, "--index", small.index)
+
+    assert (ran.code, ran.talk) == (0, "")
+    start = small.source("canola.md").index(CANOLA)
+    assert ran.lines[0].strip() == CANOLA
+    assert f"[1] canola.md[{start}:{start + len(CANOLA)}] · Canola · crop canola" in ran.text
+    assert "confidence " in ran.text
+
+
+def test_an_abstention_exits_with_0_and_shows_what_came_nearest(small: SmallCorpus) -> None:
+    ran = run("ask", HALVORSEN, "--index", small.index)
+
+    assert (ran.code, ran.talk) == (0, "")
+    assert ran.text.startswith("No answer. The question presumes the ")
+    assert "reason unknown_entity" in ran.text
+    assert "does not answer the question" in ran.text
+
+
+def test_the_json_of_an_answer_cites_exact_slices(small: SmallCorpus) -> None:
+    ran = run("ask", CANOLA, "--index", small.index, "--json")
+    result = ran.object
+
+    assert list(result)[:9] == FIRST_NINE
+    assert (result["question_id"], result["question"], result["abstained"]) == ("1", CANOLA, False)
+    assert (result["reason"], result["nearest"], result["offset_unit"]) == (None, [], "codepoint")
+    assert result["answer_sentences"][0]["text"] == CANOLA
+    assert result["answer_sentences"][0]["tags"] == {"crop": "canola"}
+    assert result["final_answer"] == "\n".join(one["text"] for one in result["answer_sentences"])
+    for one in result["answer_sentences"]:
+        assert small.source(one["doc_id"])[one["start"] : one["end"]] == one["text"]
+
+
+def test_the_json_of_an_abstention_has_its_reason_and_no_answer(small: SmallCorpus) -> None:
+    result = run("ask", HALVORSEN, "--index", small.index, "--json").object
+
+    assert (result["abstained"], result["answer_sentences"], result["final_answer"]) == (True, [], "")
+    assert set(result["reason"]) == {"code", "detail"}
+    assert result["reason"]["code"] == "unknown_entity"
+    assert result["run_notes"]["decision"] == ["abstained", "unknown_entity"]
+    for one in result["nearest"]:
+        assert small.source(one["doc_id"])[one["start"] : one["end"]] == one["text"]
+
+
+def test_why_shows_every_check_and_every_score(small: SmallCorpus) -> None:
+    ran = run("ask", CANOLA, "--index", small.index, "--why")
+
+    assert ran.code == 0
+    for part in ("terms", "presumes", "lexical", "dense", "check     no_results: passed"):
+        assert part in ran.text
+
+
+def test_why_with_json_adds_the_trace_and_changes_nothing_else(small: SmallCorpus) -> None:
+    plain = run("ask", CANOLA, "--index", small.index, "--json").object
+    traced = run("ask", CANOLA, "--index", small.index, "--json", "--why").object
+    trace = traced.pop("trace")
+
+    assert traced == plain
+    assert trace["ranked"][0]["text"] == CANOLA
+    assert trace["selected"][0]["id"] == trace["ranked"][0]["id"]
+    assert {one["check"] for one in trace["checks"]} >= {"no_results", "unknown_entity", "low_confidence"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--doc", "wheat.md"), {"wheat.md"}),
+        (("--doc", "wheat.md", "--doc", "canola.md"), {"wheat.md", "canola.md"}),
+        (("--tag", "crop=wheat"), {"wheat.md", "notes/windows.txt"}),
+        (("--type", "guide"), {"canola.md"}),
+        (("--type", "rule", "--doc", "wheat.md"), set()),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_filter_keeps_the_search_inside(small: SmallCorpus, arguments: tuple[str, ...], expected: set[str]) -> None:
+    found = run("ask", "Sow wheat or canola into soil", "--index", small.index, "--why", "--json", *arguments).object
+
+    documents = {one["id"].rsplit(":", 1)[0] for one in found["trace"]["ranked"]}
+    assert documents == expected
+
+
+def test_a_question_comes_from_standard_input(small: SmallCorpus) -> None:
+    piped = run("ask", "-", "--index", small.index, "--json", stdin=f"{WHEAT}\n".encode())
+
+    assert piped == run("ask", WHEAT, "--index", small.index, "--json")
+
+
+@pytest.mark.parametrize("question", ["", "   ", "?!… — 。", "\N{EAR OF RICE}"], ids=ascii)
+def test_a_question_without_words_is_an_error(small: SmallCorpus, question: str) -> None:
+    assert failed(run("ask", question, "--index", small.index), "the question has no words", "Ask in words")
+    assert failed(run("ask", "-", "--index", small.index, stdin=question.encode()), "the question has no words")
+
+
+def test_a_question_of_100_000_characters_is_refused_unless_it_is_allowed(small: SmallCorpus) -> None:
+    long = ("Sow canola at 2.5 cm into moist soil. " * 2_632)[:100_000]
+    ask = ("ask", "-", "--index", small.index, "--json")
+
+    assert failed(run(*ask, stdin=long.encode()), "100,000 characters", "retrieval.max_question_characters")
+    allowed = run(*ask, "--set", "retrieval.max_question_characters=100000", stdin=long.encode())
+    assert allowed.code == 0
+    assert allowed.object["question"] == long.strip()
+
+
+def test_a_setting_limits_the_number_of_sentences(small: SmallCorpus) -> None:
+    ask = ("ask", "Sow canola or wheat at cm into soil in October", "--index", small.index, "--json")
+
+    assert len(run(*ask, "--set", "decision.abstain=false").object["answer_sentences"]) > 1
+    one = run(*ask, "--set", "decision.abstain=false", "--set", "selection.max_sentences=1").object
+    assert len(one["answer_sentences"]) == 1
+
+
+def test_timings_are_talk(small: SmallCorpus) -> None:
+    plain = run("ask", CANOLA, "--index", small.index, "--json")
+    timed = run("ask", CANOLA, "--index", small.index, "--json", "--timings")
+
+    assert timed.data == plain.data
+    assert timed.talk.startswith("opened in ")

@@ -1,0 +1,279 @@
+"""Selection: sentences that add to each other, none that misleads by what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quoth.select.diversify import companions_of, complete, diversify, redundancy, select, worth_quoting
+from quoth.settings import SelectionSettings
+from quoth.types import Candidate, Quote, Ranked, RegionKind, Sentence, Span, Vectors
+
+
+def sentence(
+    text: str, start: int = 0, *, section: tuple[str, ...] = (), kind: RegionKind = RegionKind.PARAGRAPH
+) -> Sentence:
+    return Sentence("a.md", Quote(Span(start, start + len(text)), text), kind, section, lead=None, page=None, tags={})
+
+
+def in_a_row(*texts: str) -> list[Sentence]:
+    return [sentence(text, 100 * place) for place, text in enumerate(texts)]
+
+
+class Page:
+    """Sentences in reading order."""
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self._sentences = list(sentences)
+
+    def neighbours(self, one: Sentence) -> tuple[Sentence | None, Sentence | None]:
+        place = self._sentences.index(one)
+        before = self._sentences[place - 1] if place else None
+        after = self._sentences[place + 1] if place + 1 < len(self._sentences) else None
+        return before, after
+
+
+def alone(_: Sentence) -> tuple[None, None]:
+    return None, None
+
+
+def ranked(one: Sentence, score: float, *, row: int = 0, order: float | None = None) -> Ranked:
+    return Ranked(Candidate(one, score, score, ("lexical",)), row, score, score, score if order is None else order)
+
+
+def scored(*scores: float) -> list[Ranked]:
+    """Sentences that share nothing, each with its own row."""
+    return [ranked(sentence("Sow.", 100 * row), score, row=row) for row, score in enumerate(scores)]
+
+
+def at_angles(*cosines: float) -> Vectors:
+    """A first vector, and others with these cosines to it that are at right angles to each other otherwise."""
+    vectors = np.zeros((len(cosines) + 1, len(cosines) + 1), dtype=np.float32)
+    vectors[0, 0] = 1
+    for row, cosine in enumerate(cosines, 1):
+        vectors[row, 0], vectors[row, row] = cosine, np.sqrt(1 - cosine**2)
+    return vectors
+
+
+def rows(chosen: Sequence[Ranked]) -> list[int]:
+    return [one.row for one in chosen]
+
+
+def test_unlike_sentences_are_chosen_best_first() -> None:
+    found = diversify(scored(0.9, 0.8, 0.7), at_angles(0, 0), settings=SelectionSettings())
+
+    assert rows(found) == [0, 1, 2]
+
+
+def test_what_is_too_much_alike_is_left_out() -> None:
+    found = diversify(scored(0.9, 0.8, 0.7), at_angles(0.83, 0.1), settings=SelectionSettings())
+
+    assert rows(found) == [0, 2]
+
+
+@pytest.mark.parametrize(("cosine", "kept"), [(0.8199, [0, 1]), (0.8201, [0])])
+def test_the_bar_of_likeness_lies_at_82_hundredths(cosine: float, kept: list[int]) -> None:
+    assert rows(diversify(scored(0.9, 0.8), at_angles(cosine), settings=SelectionSettings())) == kept
+
+
+def test_a_weaker_sentence_that_adds_something_comes_before_a_stronger_repetition() -> None:
+    # 0.7 * 0.80 - 0.3 * 0.80 = 0.32 for the repetition; 0.7 * 0.60 - 0 = 0.42 for the other.
+    vectors = at_angles(0.80, 0.0)
+
+    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, settings=SelectionSettings())) == [0, 2, 1]
+    by_score_alone = SelectionSettings(mmr_lambda=1.0)
+    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, settings=by_score_alone)) == [0, 1, 2]
+
+
+def test_no_more_are_chosen_than_allowed() -> None:
+    settings = SelectionSettings(max_sentences=2)
+
+    assert rows(diversify(scored(0.9, 0.8, 0.7), at_angles(0, 0), settings=settings)) == [0, 1]
+
+
+def test_the_order_score_decides_what_is_chosen_first() -> None:
+    plain, boosted = scored(0.9, 0.8)
+    boosted = ranked(boosted.sentence, 0.8, row=1, order=0.95)
+
+    assert rows(diversify([boosted, plain], at_angles(0), settings=SelectionSettings())) == [1, 0]
+
+
+def test_equal_sentences_keep_their_order() -> None:
+    assert rows(diversify(scored(0.5, 0.5), at_angles(0), settings=SelectionSettings())) == [0, 1]
+
+
+def test_what_is_far_behind_the_best_is_not_quoted_to_fill_up() -> None:
+    assert rows(worth_quoting(scored(1.0, 0.6, 0.59), min_share=0.6, at_least=1)) == [0, 1]
+
+
+def test_as_many_as_must_support_an_answer_are_quoted_all_the_same() -> None:
+    assert rows(worth_quoting(scored(1.0, 0.3, 0.2, 0.1), min_share=0.6, at_least=3)) == [0, 1, 2]
+
+
+def test_what_is_worth_quoting_keeps_its_order() -> None:
+    low, high = scored(0.8, 1.0)
+
+    assert rows(worth_quoting([low, high], min_share=0.6, at_least=1)) == [0, 1]
+
+
+def test_nothing_is_worth_quoting_where_nothing_supports() -> None:
+    assert worth_quoting([], min_share=0.6, at_least=3) == []
+
+
+@pytest.mark.parametrize(
+    "taking_back",
+    [
+        "However, not in clay.",
+        "However not in clay.",
+        "Except in clay.",
+        "Unless it rains.",
+        "Provided that it rains.",
+        "Provided, however, that it rains.",
+        "Notwithstanding the above, roll.",
+        "But not in clay.",
+        "Otherwise roll.",
+        "This does not apply to clay.",
+        "— however, not in clay.",
+    ],
+)
+def test_a_sentence_comes_with_the_one_that_takes_it_back(taking_back: str) -> None:
+    main, after = in_a_row("Sow at 2.5 cm.", taking_back)
+
+    assert companions_of(main, Page([main, after]).neighbours) == [after]
+
+
+@pytest.mark.parametrize("after", ["Butter is dear.", "Yeti live there.", "Roll, however.", "Exceptional yields."])
+def test_a_sentence_that_goes_on_is_no_companion(after: str) -> None:
+    main, other = in_a_row("Sow at 2.5 cm.", after)
+
+    assert companions_of(main, Page([main, other]).neighbours) == []
+
+
+@pytest.mark.parametrize("opening", ["It", "This", "They", "These", "Such", "The latter", "Both", "“It"])
+def test_a_sentence_comes_with_the_one_it_refers_to(opening: str) -> None:
+    before, main = in_a_row("Canola is small.", f"{opening} must be sown shallow.")
+
+    assert companions_of(main, Page([before, main]).neighbours) == [before]
+
+
+@pytest.mark.parametrize("main", ["Italy grows rice.", "This Agreement ends.", "Thistles grow.", "The crop grows."])
+def test_a_sentence_that_names_its_subject_needs_no_companion(main: str) -> None:
+    before, one = in_a_row("Canola is small.", main)
+
+    assert companions_of(one, Page([before, one]).neighbours) == []
+
+
+def test_a_sentence_can_have_a_companion_on_either_side() -> None:
+    before, main, after = in_a_row("Canola is small.", "It is sown shallow.", "However, not in sand.")
+
+    assert companions_of(main, Page([before, main, after]).neighbours) == [before, after]
+
+
+def test_a_companion_is_never_from_another_section() -> None:
+    main = sentence("Sow.", section=("Wheat",))
+    after = sentence("However, not here.", 100, section=("Rice",))
+
+    assert companions_of(main, Page([main, after]).neighbours) == []
+
+
+@pytest.mark.parametrize("kind", [RegionKind.HEADING, RegionKind.TABLE_ROW, RegionKind.CODE])
+def test_a_companion_is_always_prose(kind: RegionKind) -> None:
+    before, main = sentence("Canola", kind=kind), sentence("It is small.", 100)
+
+    assert companions_of(main, Page([before, main]).neighbours) == []
+
+
+def test_a_companion_follows_its_sentence_and_names_it() -> None:
+    main, after, other = in_a_row("Sow.", "However, roll.", "Harvest.")
+    evidence = complete([ranked(main, 0.9), ranked(other, 0.8)], Page([main, after, other]).neighbours, limit=6)
+
+    assert [(one.sentence, one.companion_of, one.score) for one in evidence] == [
+        (main, None, 0.9),
+        (after, main.id, 0.9),
+        (other, None, 0.8),
+    ]
+
+
+def test_a_sentence_is_listed_once_even_if_it_is_chosen_and_a_companion() -> None:
+    main, after = in_a_row("Sow.", "However, roll.")
+    evidence = complete([ranked(main, 0.9), ranked(after, 0.8)], Page([main, after]).neighbours, limit=6)
+
+    assert [one.sentence for one in evidence] == [main, after]
+
+
+def test_a_sentence_whose_companion_does_not_fit_is_left_out() -> None:
+    first, main, after, last = in_a_row("Sow.", "Roll.", "However, not in clay.", "Harvest.")
+    page = Page([first, main, after, last])
+    evidence = complete([ranked(first, 0.9), ranked(main, 0.8), ranked(last, 0.7)], page.neighbours, limit=2)
+
+    assert [one.sentence for one in evidence] == [first, last]
+
+
+def test_the_first_sentence_comes_even_alone() -> None:
+    main, after = in_a_row("Sow.", "However, roll.")
+    evidence = complete([ranked(main, 0.9)], Page([main, after]).neighbours, limit=1)
+
+    assert [one.sentence for one in evidence] == [main]
+
+
+def test_redundancy_is_the_mean_cosine_between_each_two() -> None:
+    assert redundancy(at_angles(0.5)) == 0.5
+    assert redundancy(at_angles(0.6, 0.3)) == round((0.6 + 0.3 + 0.6 * 0.3) / 3, 4)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_sentences_repeat_nothing(count: int) -> None:
+    assert redundancy(at_angles()[:count]) == 0.0
+
+
+def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
+    found = tuple(scored(0.9, 0.85, 0.8, 0.1))
+    selection = select(
+        found, at_angles(0.9, 0.0, 0.0), support_score=0.25, neighbours=alone, settings=SelectionSettings()
+    )
+
+    assert [one.sentence for one in selection.evidence] == [found[0].sentence, found[2].sentence]
+    assert selection.supporting == found[:3]
+    assert selection.redundancy_before == 0.3
+    assert selection.redundancy_after == 0.0
+
+
+@pytest.mark.parametrize(("score", "count"), [(0.25, 1), (0.2499, 0)])
+def test_a_sentence_supports_from_the_support_score_on(score: float, count: int) -> None:
+    selection = select(
+        tuple(scored(score)), at_angles(), support_score=0.25, neighbours=alone, settings=SelectionSettings()
+    )
+
+    assert (len(selection.supporting), len(selection.evidence)) == (count, count)
+
+
+def test_support_is_counted_by_fused_score_whatever_the_order() -> None:
+    boosted = ranked(sentence("Sow."), 0.2, order=1.0)
+    selection = select((boosted,), at_angles(), support_score=0.25, neighbours=alone, settings=SelectionSettings())
+
+    assert selection.evidence == ()
+
+
+@given(
+    scores=st.lists(st.floats(0, 1), min_size=1, max_size=8),
+    limit=st.integers(1, 6),
+    seed=st.integers(0, 2**16),
+)
+def test_what_is_chosen_is_never_too_many_nor_too_much_alike(scores: list[float], limit: int, seed: int) -> None:
+    vectors = np.random.default_rng(seed).standard_normal((len(scores), 3)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    settings = SelectionSettings(max_sentences=limit)
+    chosen = rows(diversify(scored(*scores), vectors, settings=settings))
+
+    assert 1 <= len(chosen) <= limit
+    assert len(set(chosen)) == len(chosen)
+    assert all(
+        vectors[one] @ vectors[other] <= settings.max_sim_threshold + 1e-6
+        for one in chosen
+        for other in chosen
+        if one < other
+    )

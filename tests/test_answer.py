@@ -1,0 +1,69 @@
+"""Assembly: every citation is verified before it leaves, and a mismatch stops the answer."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from quoth.answer import cite
+from quoth.errors import OffsetMismatch
+from quoth.profiles import load_profile
+from quoth.types import Citation, Document, Evidence, Metadata, Quote, RegionKind, Sentence, Span
+
+TEXT = "Sow in:\r\n\r\n- spring at 2.5 cm"
+ABOUT = Metadata("Guide", "ccr", None, "2022-04-01", (), "en", {})
+DOCUMENT = Document("a.md", TEXT, hashlib.sha256(TEXT.encode()).hexdigest(), "0" * 64, "utf-8", "markdown", ABOUT)
+
+
+def quote(text: str, *, start: int | None = None) -> Quote:
+    begin = TEXT.index(text) if start is None else start
+    return Quote(Span(begin, begin + len(text)), text)
+
+
+def evidence(cited: Quote, *, lead: Quote | None = None, doc_id: str = "a.md") -> Evidence:
+    sentence = Sentence(doc_id, cited, RegionKind.LIST_ITEM, section=("Sowing",), lead=lead, page=None, tags={})
+    return Evidence(sentence, 0.75, "a.md:0-7")
+
+
+def cited(*found: Evidence, profile: str = "general") -> tuple[Citation, ...]:
+    return cite(found, {"a.md": DOCUMENT}, load_profile(profile))
+
+
+def test_a_citation_carries_the_sentence_and_what_is_known_of_its_document() -> None:
+    one = evidence(quote("spring at 2.5 cm"), lead=quote("Sow in:"))
+
+    assert cited(one) == (Citation(one.sentence, 0.75, DOCUMENT.sha256, ABOUT, None, "a.md:0-7"),)
+
+
+def test_authority_is_given_where_the_profile_knows_it() -> None:
+    assert cited(evidence(quote("spring")), profile="governance")[0].authority == "binding"
+
+
+def test_nothing_to_cite_gives_no_citation() -> None:
+    assert cited() == ()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        quote("Spring", start=13),
+        quote("spring", start=14),
+        quote("cm ", start=len(TEXT) - 2),
+        quote("beyond", start=500),
+        quote("Sow in:\n", start=0),
+    ],
+)
+def test_a_quote_that_does_not_match_stops_the_answer(wrong: Quote) -> None:
+    with pytest.raises(OffsetMismatch, match=rf"a\.md\[{wrong.span.start}:{wrong.span.end}\]"):
+        cited(evidence(quote("spring")), evidence(wrong))
+
+
+def test_a_lead_that_does_not_match_stops_the_answer() -> None:
+    with pytest.raises(OffsetMismatch, match=r"a\.md\[0:7\]"):
+        cited(evidence(quote("spring"), lead=quote("Sow on:", start=0)))
+
+
+def test_a_document_that_is_not_there_stops_the_answer() -> None:
+    with pytest.raises(OffsetMismatch, match=r"b\.md\[13:19\]"):
+        cited(evidence(quote("spring", start=13), doc_id="b.md"))

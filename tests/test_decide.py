@@ -1,0 +1,326 @@
+"""Each check alone: what it objects to, what it lets pass; and the order of the policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from quoth.corpus.load import SourceFile, SourceText
+from quoth.decide import (
+    ONE_PAGE,
+    Case,
+    checks,
+    decide,
+    insufficient_support,
+    low_confidence,
+    no_results,
+    superseded_only,
+    ungrounded_number,
+    unknown_entity,
+)
+from quoth.ingest import split_document
+from quoth.profiles import load_profile
+from quoth.protocols import Reader
+from quoth.retrieve.question import analyse
+from quoth.settings import RetrievalSettings, Settings
+from quoth.text.fold import fold, singular
+from quoth.types import (
+    NO_FILTERS,
+    Candidate,
+    Evidence,
+    Objection,
+    Question,
+    Quote,
+    Ranked,
+    Reason,
+    RegionKind,
+    Selection,
+    Sentence,
+    Span,
+    SplitDocument,
+)
+
+GENERAL = load_profile("general")
+FILLER = "Nothing of note happened here. " * (ONE_PAGE // 30 + 1)
+
+
+class Library:
+    """All that the checks ask of a reader: in how many sentences the words of a term stand together."""
+
+    def __init__(self, documents: Sequence[SplitDocument]) -> None:
+        self._sentences = [fold(sentence.text) for document in documents for sentence in document.sentences]
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        return {term: sum(self._holds(one, term) for one in self._sentences) for term in terms}
+
+    @staticmethod
+    def _holds(sentence: str, term: str) -> bool:
+        words = {singular(word) for word in re.findall(r"\w+", sentence)}
+        return {singular(word) for word in re.findall(r"\w+", fold(term))} <= words
+
+
+def case(
+    question: str = "How deep?",
+    *,
+    documents: Mapping[str, str] | None = None,
+    quotes: Sequence[tuple[str, str]] = (),
+    supporting: int | None = None,
+    confidence: float = 0.9,
+) -> Case:
+    """A case over a library of `documents`, in which `quotes` (document id, text) were selected."""
+    texts = {"a.md": "Sow at 2.5 cm."} if documents is None else documents
+    library = {doc_id: _split(doc_id, text) for doc_id, text in texts.items()}
+    evidence = tuple(Evidence(_sentence(doc_id, texts[doc_id], text), 0.9, None) for doc_id, text in quotes)
+    ranked = tuple(Ranked(Candidate(one.sentence, 0.9, 0.9, ()), 0, 0.9, 0.9, 0.9) for one in evidence)
+    return Case(
+        analysis=analyse(Question("1", question, NO_FILTERS), profile=GENERAL, settings=RetrievalSettings()),
+        selection=Selection(evidence, ranked if supporting is None else ranked[:1] * supporting, 0.0, 0.0),
+        confidence=confidence,
+        documents=tuple(library[doc_id].document for doc_id in dict.fromkeys(doc_id for doc_id, _ in quotes)),
+        reader=cast(Reader, Library(list(library.values()))),
+    )
+
+
+def _split(doc_id: str, text: str) -> SplitDocument:
+    file = SourceFile(doc_id, Path(doc_id), Path(), "markdown")
+    return split_document(file, SourceText(text, "utf-8", ""), fields={}, profile=GENERAL, fingerprint="")
+
+
+def _sentence(doc_id: str, document: str, text: str) -> Sentence:
+    start = document.index(text)
+    section = tuple(line.removeprefix("# ") for line in document[:start].splitlines() if line.startswith("# "))[-1:]
+    quote = Quote(Span(start, start + len(text)), text)
+    return Sentence(doc_id, quote, RegionKind.PARAGRAPH, section, lead=None, page=None, tags={})
+
+
+def reason(objection: Objection | None) -> str | None:
+    return objection.reason if objection else None
+
+
+def test_an_empty_hand_is_no_result() -> None:
+    assert reason(no_results(case())) == "no_results"
+
+
+def test_anything_in_hand_is_a_result() -> None:
+    assert no_results(case(quotes=[("a.md", "Sow at 2.5 cm.")])) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "presumed"),
+    [
+        ("What is sown in Eskişehir?", "name 'Eskişehir'"),
+        ("What did Ivan Smith sow?", "name 'Ivan Smith'"),
+        ("What was sown in 1994?", "year '1994'"),
+        ("What was sown on March 5, 2021?", "date 'March 5, 2021'"),
+        ("Is MON-810 sown?", "code 'MON-810'"),
+        ('What is a "green bridge"?', "quoted 'green bridge'"),
+    ],
+)
+def test_something_that_the_corpus_never_mentions_is_named(question: str, presumed: str) -> None:
+    objection = unknown_entity(case(question, quotes=[("a.md", "Sow at 2.5 cm.")]))
+
+    assert objection == Objection(
+        Reason.UNKNOWN_ENTITY, f"The question presumes the {presumed}, which the corpus never mentions."
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is sown in Eskisehir?", "In Eskişehir canola is sown."),
+        ("What did the Deeres build?", "Deere built tractors."),
+        ("What was sown in 1994?", "In 1994 canola was sown."),
+        ("What was sown on March 5, 2021?", "On 5 March 2021 canola was sown."),
+        ("What happened on April 1, 2022?", "---\neffective_date: 2022-04-01\n---\n\nCanola was sown."),
+        ("What does the Fence Policy say?", "---\ntitle: Fence Policy\n---\n\nCanola was sown."),
+        ("Is MON-810 sown?", "MON 810 is sown."),
+        ("What is sown?", "Canola is sown."),
+        ("How Deep Should Canola Be Sown?", "Sow canola at 2 cm."),
+    ],
+)
+def test_something_that_the_document_mentions_passes(question: str, text: str) -> None:
+    quote = text.rsplit("\n", maxsplit=1)[-1]
+
+    assert unknown_entity(case(question, documents={"a.md": text}, quotes=[("a.md", quote)])) is None
+
+
+def test_the_id_of_the_document_counts_as_a_mention() -> None:
+    documents = {"eskisehir.md": "Sow at 2.5 cm."}
+
+    assert unknown_entity(case("What of Eskişehir?", documents=documents, quotes=[(*documents.items(),)[0]])) is None
+
+
+def test_a_long_document_must_mention_it_itself() -> None:
+    documents = {"a.md": "Sow at 2.5 cm. " + FILLER, "b.md": "In Eskişehir it rains."}
+    objection = unknown_entity(case("What of Eskişehir?", documents=documents, quotes=[("a.md", "Sow at 2.5 cm.")]))
+
+    assert objection is not None
+    assert objection.detail == (
+        "The question presumes the name 'Eskişehir', which the documents that come nearest never mention."
+    )
+
+
+def test_a_page_leaves_its_setting_unsaid_so_the_corpus_is_asked() -> None:
+    documents = {"a.md": "Sow at 2.5 cm.", "b.md": "In Eskişehir it rains."}
+
+    assert unknown_entity(case("What of Eskişehir?", documents=documents, quotes=[("a.md", "Sow at 2.5 cm.")])) is None
+
+
+def test_a_term_made_of_words_that_a_long_document_uses_is_no_stranger() -> None:
+    documents = {
+        "a.md": "A bridge was built. " + FILLER + "The grass is green.",
+        "b.md": "The Green Bridge carries disease.",
+    }
+    quotes = [("a.md", "A bridge was built.")]
+
+    assert unknown_entity(case("What of the Green Bridge?", documents=documents, quotes=quotes)) is None
+
+
+def test_one_of_the_quoted_documents_is_enough() -> None:
+    documents = {"a.md": "Sow at 2.5 cm. " + FILLER, "b.md": "In Eskişehir it rains. " + FILLER}
+    quotes = [("a.md", "Sow at 2.5 cm."), ("b.md", "In Eskişehir it rains.")]
+
+    assert unknown_entity(case("What of Eskişehir?", documents=documents, quotes=quotes)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "cut"),
+    [
+        ("Sow at 2.5 cm. Roll.", "5 cm.", "2.5 cm."),
+        ("Sow at 2.5 cm. Roll.", "Sow at 2", "2.5 cm."),
+        ("Sow at 2.5 cm. Roll.", "Sow at 2.5", "2.5 cm."),
+        ("Use 1,250 kg/ha here.", "250 kg/ha here.", "1,250 kg/ha"),
+        ("Use 1,250 kg/ha here.", "Use 1,250 kg", "1,250 kg/ha"),
+        ("Keep pH 6.0-7.0 there.", "Keep pH 6.0", "pH 6.0-7.0"),
+        ("Sow 1 1/2 inches deep.", "1/2 inches deep.", "1 1/2 inches"),
+        ("It fell to -5 °C there.", "5 °C there.", "-5 °C"),
+    ],
+)
+def test_a_quantity_cut_from_its_place_is_caught(text: str, quote: str, cut: str) -> None:
+    objection = ungrounded_number(case(documents={"a.md": text}, quotes=[("a.md", quote)]))
+
+    assert objection == Objection(Reason.UNGROUNDED_NUMBER, f"The quote would cut '{cut}' in a.md.")
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("Sow at 2.5 cm. Roll.", "Sow at 2.5 cm."),
+        ("Sow at 2.5 cm. Roll.", "Roll."),
+        ("Sow at 5 in. Roll in 3 days.", "Roll in 3 days."),
+        ("Rows: 10\n- 5 cm apart", "Rows: 10"),
+        ("Sow in 2019. 5 cm is deep.", "5 cm is deep."),
+    ],
+)
+def test_a_whole_sentence_cuts_nothing(text: str, quote: str) -> None:
+    assert ungrounded_number(case(documents={"a.md": text}, quotes=[("a.md", quote)])) is None
+
+
+def test_a_quantity_that_the_question_presumes_and_no_source_states_is_named() -> None:
+    objection = ungrounded_number(case("Why sow at 8 cm?", quotes=[("a.md", "Sow at 2.5 cm.")]))
+
+    assert objection == Objection(Reason.UNGROUNDED_NUMBER, "The question presumes '8 cm', which no source states.")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Why sow at 2.5 cm?", "Why sow at 25 mm?", "Why sow at 1 in?", "Why sow?", "May I sow at 8 cm?", "Why 8 times?"],
+)
+def test_a_quantity_that_is_stated_in_any_unit_or_only_asked_about_passes(question: str) -> None:
+    assert ungrounded_number(case(question, quotes=[("a.md", "Sow at 2.5 cm.")])) is None
+
+
+def test_a_quantity_stated_elsewhere_in_a_quoted_document_passes() -> None:
+    documents = {"a.md": "Sow now.\n\nThe depth is 8 cm."}
+
+    assert ungrounded_number(case("Why sow at 8 cm?", documents=documents, quotes=[("a.md", "Sow now.")])) is None
+
+
+@pytest.mark.parametrize(("count", "objects"), [(0, True), (2, True), (3, False), (4, False)])
+def test_too_few_supporting_sentences_are_counted(count: int, *, objects: bool) -> None:
+    objection = insufficient_support(3)(case(quotes=[("a.md", "Sow at 2.5 cm.")], supporting=count))
+
+    assert objection == (
+        Objection(Reason.INSUFFICIENT_SUPPORT, f"Only {count} of 3 sentences needed support an answer.")
+        if objects
+        else None
+    )
+
+
+@pytest.mark.parametrize(("confidence", "objects"), [(0.0, True), (0.2999, True), (0.30, False), (1.0, False)])
+def test_confidence_below_the_threshold_is_too_low(confidence: float, *, objects: bool) -> None:
+    said = low_confidence(0.30)(case(confidence=confidence))
+
+    assert reason(said) == ("low_confidence" if objects else None)
+
+
+def test_low_confidence_says_what_was_needed() -> None:
+    said = low_confidence(0.30)(case(confidence=0.1))
+
+    assert said is not None
+    assert said.detail == "The best evidence scores 0.10; 0.30 is needed."
+
+
+REPLACED = "---\nsuperseded_by: b.md\n---\n\nFences: 6 feet."
+IN_PART = (
+    "---\nsuperseded_by: [{section: Fences, by: b.md}]\n---\n\n# Fences\n\nFences: 6 feet.\n\n# Sheds\n\nOne shed.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("documents", "quotes", "objects"),
+    [
+        ({"a.md": REPLACED}, [("a.md", "Fences: 6 feet.")], True),
+        ({"a.md": REPLACED, "b.md": "Now 8 feet."}, [("a.md", "Fences: 6 feet."), ("b.md", "Now 8 feet.")], False),
+        ({"a.md": IN_PART}, [("a.md", "Fences: 6 feet.")], True),
+        ({"a.md": IN_PART}, [("a.md", "One shed.")], False),
+        ({"a.md": IN_PART}, [("a.md", "Fences: 6 feet."), ("a.md", "One shed.")], False),
+        ({"a.md": REPLACED}, [], False),
+    ],
+)
+def test_only_replaced_sentences_are_no_answer(
+    documents: dict[str, str], quotes: list[tuple[str, str]], *, objects: bool
+) -> None:
+    said = superseded_only(case(documents=documents, quotes=quotes))
+
+    assert reason(said) == ("superseded_only" if objects else None)
+
+
+def test_the_policy_is_in_order_and_names_each_check_by_its_reason() -> None:
+    assert [name for name, _ in checks(Settings().selection, Settings().decision)] == [
+        "no_results",
+        "unknown_entity",
+        "ungrounded_number",
+        "insufficient_support",
+        "low_confidence",
+        "superseded_only",
+    ]
+
+
+def test_every_check_is_asked_and_the_first_objection_comes_first() -> None:
+    settings = Settings()
+    said = decide(
+        case("Why does Smith sow at 8 cm?", documents={"a.md": REPLACED}, quotes=[("a.md", "Fences: 6 feet.")],
+             supporting=0, confidence=0.0),
+        checks(settings.selection, settings.decision),
+    )  # fmt: skip
+
+    assert [reason(one) for _, one in said] == [
+        None,
+        "unknown_entity",
+        "ungrounded_number",
+        "insufficient_support",
+        "low_confidence",
+        "superseded_only",
+    ]
+
+
+def test_a_good_case_passes_every_check() -> None:
+    settings = Settings()
+    said = decide(case(quotes=[("a.md", "Sow at 2.5 cm.")]), checks(settings.selection, settings.decision))
+
+    assert [one for _, one in said] == [None] * 6

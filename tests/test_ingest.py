@@ -1,0 +1,336 @@
+"""The write path: only what changed is read again, and one bad file does not stop the others."""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from quoth.errors import CorpusError, SettingsError
+from quoth.ingest import IngestReport, Refused, ingest
+from quoth.profile import Profile
+from quoth.profiles import load_profile, parse_profile
+from quoth.protocols import Progress
+from quoth.providers.hash_embedder import HashEmbedder
+from quoth.stores.embedded import EmbeddedStore
+from quoth.types import Document, Metadata, ModelIdentity, RegionKind, Sentence, Supersession, Vectors
+
+AGRICULTURE = load_profile("agriculture")
+
+
+class CountingEmbedder:
+    """A real embedder that remembers what it was given."""
+
+    def __init__(self) -> None:
+        self._inner = HashEmbedder()
+        self.texts: list[str] = []
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return self._inner.identity
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        self.texts += texts
+        return self._inner.embed(texts, progress=progress)
+
+
+class Corpus:
+    """A folder, its index, and what the last ingest reported."""
+
+    def __init__(self, place: Path) -> None:
+        self.root = place / "corpus"
+        self.root.mkdir()
+        self.store = EmbeddedStore(place / "index")
+        self.embedder = CountingEmbedder()
+
+    def put(self, name: str, content: str | bytes) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def ingest(
+        self, *paths: Path, profile: Profile = AGRICULTURE, progress: Progress | None = None
+    ) -> IngestReport:
+        self.embedder.texts.clear()
+        return ingest(
+            paths or [self.root], store=self.store, embedder=self.embedder, profile=profile, progress=progress
+        )
+
+    def document(self, doc_id: str) -> Document:
+        with self.store.read() as reader:
+            found = reader.document(doc_id)
+        assert found is not None
+        return found
+
+    def about(self, doc_id: str) -> Metadata:
+        return self.document(doc_id).metadata
+
+    def sentences(self, doc_id: str) -> list[Sentence]:
+        with self.store.read() as reader:
+            return list(reader.sentences(doc_id))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    return Corpus(tmp_path)
+
+
+def test_a_first_ingest_writes_every_document(corpus: Corpus) -> None:
+    corpus.put("b.md", "Roll.")
+    corpus.put("a/a.txt", "Sow at 2.5 cm. Roll.")
+    report = corpus.ingest()
+
+    assert report.written == ("a/a.txt", "b.md")
+    assert (report.unchanged, report.refused, report.converted, report.ignored) == (0, (), {}, {})
+    assert (report.info.documents, report.info.sentences, report.info.profile_name) == (2, 3, "agriculture")
+
+
+def test_sentences_keep_their_exact_place_heading_and_tags(corpus: Corpus) -> None:
+    text = "# Canola\r\n\r\nSow at 2.5 cm. Roll.\r\n"
+    corpus.put("guide.md", text)
+    corpus.ingest()
+    sentences = corpus.sentences("guide.md")
+
+    assert corpus.document("guide.md").text == text
+    assert [one.text for one in sentences if one.kind is RegionKind.PARAGRAPH] == ["Sow at 2.5 cm.", "Roll."]
+    assert all(text[one.quote.span.start : one.quote.span.end] == one.text for one in sentences)
+    assert sentences[-1].section == ("Canola",)
+    assert {one.tags["crop"] for one in sentences} == {("canola",)}
+
+
+def test_a_list_item_is_stored_with_its_lead(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow in:\n\n- spring\n- autumn\n")
+    corpus.ingest()
+
+    leads = [one.lead.text for one in corpus.sentences("a.md") if one.lead]
+    assert leads == ["Sow in:", "Sow in:"]
+
+
+def test_only_changed_documents_are_split_and_embedded_again(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    corpus.put("b.md", "Roll twice.")
+    report = corpus.ingest()
+
+    assert (report.written, report.unchanged) == (("b.md",), 1)
+    assert corpus.embedder.texts == ["Roll twice."]
+
+
+def test_a_second_ingest_without_changes_writes_nothing_and_changes_nothing(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    first = corpus.ingest()
+    second = corpus.ingest()
+
+    assert (second.written, second.unchanged, corpus.embedder.texts) == ((), 1, [])
+    assert second.info.digest == first.info.digest
+
+
+def test_a_changed_manifest_changes_the_documents_it_describes(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    corpus.put("corpus.yaml", "documents: [{match: a.md, title: New}]")
+    report = corpus.ingest()
+
+    assert (report.written, report.unchanged) == (("a.md",), 1)
+    assert corpus.about("a.md").title == "New"
+
+
+def test_a_changed_profile_tags_every_document_again(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow rice.")
+    corpus.ingest()
+    report = corpus.ingest(profile=load_profile("general"))
+
+    assert (report.written, report.info.profile_name) == (("a.md",), "general")
+    assert corpus.sentences("a.md")[0].tags == {}
+
+
+def test_a_changed_profile_is_refused_while_other_documents_would_keep_their_old_tags(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+
+    with pytest.raises(SettingsError, match="the index holds 1 other documents, tagged by its own 'agriculture'"):
+        corpus.ingest(corpus.root / "a.md", profile=load_profile("general"))
+
+    with corpus.store.read() as reader:
+        assert reader.info.profile_name == "agriculture"
+
+
+def test_the_same_profile_may_add_documents_from_elsewhere(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.put("a.md", "Sow.")
+    corpus.ingest()
+    (tmp_path / "b.md").write_text("Roll.")
+    report = corpus.ingest(tmp_path / "b.md")
+
+    assert (report.written, report.info.documents) == (("b.md",), 2)
+
+
+def test_a_folder_without_documents_says_what_it_holds(corpus: Corpus) -> None:
+    corpus.put("a.pdf", "x")
+    corpus.put("b.pdf", "x")
+
+    with pytest.raises(CorpusError, match=r"no documents found \(only 2 \.pdf\)"):
+        corpus.ingest()
+
+
+def test_an_empty_folder_is_an_error(corpus: Corpus) -> None:
+    with pytest.raises(CorpusError, match="no documents found$"):
+        corpus.ingest()
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow.")
+    corpus.put("b.md", b"\x00\x01")
+    corpus.put("c.md", "Roll.")
+    report = corpus.ingest()
+
+    assert report.written == ("a.md", "c.md")
+    assert report.refused == (Refused("b.md", "it holds NUL bytes", "It is not a text file, or it is damaged."),)
+
+
+def test_a_corpus_in_which_nothing_can_be_read_is_an_error(corpus: Corpus) -> None:
+    corpus.put("a.md", b"\x00")
+    corpus.put("b.md", b"\x00")
+
+    with pytest.raises(CorpusError, match="none of 2 files could be read"):
+        corpus.ingest()
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "why"),
+    [
+        ("title: [", "its front matter is not valid YAML"),
+        ("effective_date: 2022-13-01", "its front matter is not valid YAML"),
+        ("- a\n- b", "its front matter is not a mapping"),
+        ("is_binding: perhaps", "is_binding must be true or false, not 'perhaps'"),
+        ("crop: 3", "tags must be a value"),
+    ],
+)
+def test_malformed_front_matter_refuses_that_one_file(corpus: Corpus, front_matter: str, why: str) -> None:
+    corpus.put("bad.md", f"---\n{front_matter}\n---\n\nSow.\n")
+    corpus.put("good.md", "Roll.")
+    report = corpus.ingest()
+
+    assert report.written == ("good.md",)
+    assert [one.path for one in report.refused] == ["bad.md"]
+    assert report.refused[0].why.startswith(why)
+    assert report.refused[0].hint
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_front_matter_is_read_with_any_line_end_and_a_byte_order_mark(corpus: Corpus, end: str, mark: bytes) -> None:
+    text = end.join(["---", "title: Guide", "effective_date: 2022-04-01", "crop: corn", "---", "", "Sow.", ""])
+    corpus.put("a.md", mark + text.encode())
+    corpus.ingest()
+    about = corpus.about("a.md")
+
+    assert (about.title, about.effective_date, about.tags) == ("Guide", "2022-04-01", {"crop": ("corn",)})
+    assert [one.text for one in corpus.sentences("a.md")] == ["Sow."]
+    assert corpus.document("a.md").text.encode() == mark + text.encode()
+
+
+def test_front_matter_wins_over_the_manifest(corpus: Corpus) -> None:
+    corpus.put(
+        "corpus.yaml",
+        'documents: [{match: "**", title: Manifest, language: en, tags: {crop: corn, practice: soil}}]',
+    )
+    corpus.put("a.md", "---\ntitle: Own\ncrop: rice\n---\n\nIt rains.\n")
+    corpus.ingest()
+    about = corpus.about("a.md")
+
+    assert (about.title, about.language) == ("Own", "en")
+    assert about.tags == {"crop": ("rice",), "practice": ("soil",)}
+    assert corpus.sentences("a.md")[0].tags == {"crop": ("rice",), "practice": ("soil",)}
+
+
+def test_the_tag_list_of_a_blog_engine_is_left_alone(corpus: Corpus) -> None:
+    corpus.put("corpus.yaml", 'documents: [{match: "**", crop: corn}]')
+    corpus.put("a.md", "---\ntags: [news, rice]\nlayout: post\n---\n\nIt rains.\n")
+
+    assert corpus.ingest().refused == ()
+    assert corpus.about("a.md").tags == {"crop": ("corn",)}
+
+
+def test_a_superseded_section_is_stored(corpus: Corpus) -> None:
+    corpus.put("a.md", "---\nsuperseded_by: [{section: Section 7.3, by: b.md}]\n---\n\nSow.\n")
+    corpus.ingest()
+
+    assert corpus.about("a.md").superseded_by == (Supersession("b.md", "Section 7.3"),)
+
+
+def test_a_wrong_manifest_stops_before_anything_is_written(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow.")
+    corpus.put("corpus.yaml", "documents: [{match: a.md, titel: x}]")
+
+    with pytest.raises(SettingsError, match="unknown fields titel"):
+        corpus.ingest()
+
+    assert corpus.store.fingerprints() == {}
+
+
+def test_a_file_in_another_encoding_is_reported_with_it(corpus: Corpus) -> None:
+    corpus.put("a.md", "Säen bei 5 °C.".encode("latin-1"))
+    corpus.put("b.md", "Säen bei 5 °C.".encode("utf-16"))
+
+    assert corpus.ingest().converted == {"a.md": "cp1252", "b.md": "utf-16"}
+    assert corpus.document("a.md").text == "Säen bei 5 °C."
+    assert corpus.document("a.md").sha256 == corpus.document("b.md").sha256
+    assert corpus.document("a.md").source_sha256 != corpus.document("b.md").source_sha256
+
+
+def test_an_empty_file_is_a_document_without_sentences(corpus: Corpus) -> None:
+    corpus.put("a.md", "")
+    corpus.put("b.md", "Sow.")
+
+    assert corpus.ingest().written == ("a.md", "b.md")
+    assert corpus.sentences("a.md") == []
+
+
+def test_files_of_other_formats_are_reported_by_ending(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow.")
+    corpus.put("b.pdf", "x")
+
+    assert corpus.ingest().ignored == {".pdf": 1}
+
+
+def test_progress_counts_every_file(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow.")
+    corpus.put("b.md", b"\x00")
+    told: list[tuple[str, int, int]] = []
+    corpus.ingest(progress=lambda what, done, total: told.append((what, done, total)))
+
+    assert [one for one in told if one[0] == "reading"] == [("reading", 1, 2), ("reading", 2, 2)]
+
+
+def test_two_ingests_of_the_same_files_make_the_same_index(tmp_path: Path) -> None:
+    digests = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        corpus = Corpus(tmp_path / name)
+        corpus.put("a.md", "Sow at 2.5 cm.")
+        corpus.put("b.md", "Roll.")
+        digests.append(corpus.ingest().info.digest)
+
+    assert digests[0] == digests[1]
+
+
+def test_a_profile_that_only_changed_its_words_is_another_profile(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow barley.")
+    corpus.ingest(profile=parse_profile("name: mine\ntags: {crop: {default: other, values: {}}}"))
+    wider = parse_profile("name: mine\ntags: {crop: {default: other, values: {barley: {}}}}")
+
+    assert corpus.ingest(profile=wider).written == ("a.md",)
+    assert corpus.sentences("a.md")[0].tags == {"crop": ("barley",)}
+
+
+def test_a_report_is_frozen(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow.")
+
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        corpus.ingest().unchanged = 3  # type: ignore[misc]

@@ -1,0 +1,162 @@
+"""Profiles: domain knowledge as data, and every mistake in it named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from quoth.corpus.tags import matcher
+from quoth.errors import SettingsError
+from quoth.profile import Facet
+from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile, profile_names
+from quoth.settings import NO_OVERRIDES
+
+CROPS = {"canola", "corn", "wheat", "tomato", "soy", "rice", "other"}
+PRACTICES = {
+    *("irrigation", "soil", "fertility", "weeds", "disease", "pests", "harvest", "planting", "storage", "other"),
+}
+
+
+def facets() -> dict[str, Facet]:
+    return {facet.name: facet for facet in load_profile("agriculture").facets}
+
+
+def test_three_profiles_ship_and_the_general_one_is_the_default() -> None:
+    assert profile_names() == ("agriculture", "general", "governance")
+    assert DEFAULT_PROFILE == "general"
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_every_shipped_profile_loads_and_its_settings_are_accepted(name: str) -> None:
+    profile = load_profile(name)
+
+    assert profile.name == name
+    assert profile.description
+    assert NO_OVERRIDES.over(profile.settings, profile=name)
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_a_profile_read_again_from_its_source_is_the_same(name: str) -> None:
+    profile = load_profile(name)
+
+    assert parse_profile(profile.source) == profile
+
+
+def test_agriculture_sets_what_the_design_says() -> None:
+    settings = NO_OVERRIDES.over(load_profile("agriculture").settings, profile="agriculture")
+
+    assert settings.retrieval.alpha_lexical == 0.40
+    assert settings.retrieval.tag_boost == {"crop": 0.08, "practice": 0.05}
+    assert settings.selection.min_support == 3
+
+
+def test_governance_sets_what_the_design_says() -> None:
+    profile = load_profile("governance")
+
+    assert NO_OVERRIDES.over(profile.settings, profile="governance").retrieval.candidates == 40
+    assert profile.authority is not None
+    assert (profile.authority.binding_factor, profile.authority.superseded_factor) == (1.10, 0.50)
+    assert profile.authority.cap == 1.0
+    assert profile.document_types["design_guidelines"].factor == 1.05
+    assert {one.authority for one in profile.document_types.values()} == {"binding", "guidance", "precedent"}
+
+
+def test_the_general_profile_knows_no_domain() -> None:
+    profile = load_profile("general")
+
+    assert (profile.facets, profile.document_types, profile.authority) == ((), {}, None)
+
+
+def test_agriculture_knows_exactly_the_crops_and_practices_of_the_contract() -> None:
+    known = {name: {value.name for value in facet.values} | {facet.default} for name, facet in facets().items()}
+
+    assert known == {"crop": CROPS, "practice": PRACTICES}
+
+
+WORDS = [
+    (facet.name, value.name, word)
+    for facet in load_profile("agriculture").facets
+    for value in facet.values
+    for word in (value.name, *value.synonyms, *value.keywords)
+]
+
+
+@pytest.mark.parametrize(("facet", "value", "word"), WORDS)
+def test_every_word_of_agriculture_leads_to_its_value(facet: str, value: str, word: str) -> None:
+    assert matcher(facets()[facet])(f"About {word}, in short.") == (value,)
+
+
+def test_no_word_stands_for_two_values_of_a_facet() -> None:
+    owners: dict[tuple[str, str], set[str]] = {}
+    for facet, value, word in WORDS:
+        owners.setdefault((facet, word), set()).add(value)
+
+    assert [word for word, values in owners.items() if len(values) > 1] == []
+
+
+@pytest.mark.parametrize("facet", ["crop", "practice"])
+@pytest.mark.parametrize(
+    "text", ["The price rose.", "Crop rotation helps.", "A thrust of the arm.", "Unicorn horns.", "Soylent green."]
+)
+def test_a_word_inside_another_word_is_no_match(facet: str, text: str) -> None:
+    assert matcher(facets()[facet])(text) == ()
+
+
+def test_no_crop_is_named_in_code() -> None:
+    package = Path(load_profile.__code__.co_filename).parents[1]
+    words = re.compile(r"\b(?:rapeseed|maize|wheat|soybean|tomato)\b")
+
+    assert [path.name for path in package.rglob("*.py") if words.search(_without_examples(path))] == []
+
+
+def _without_examples(path: Path) -> str:
+    """The code without its comments and docstrings, where an example may well name a crop."""
+    source = re.sub(r'"""[\s\S]*?"""', "", path.read_text(encoding="utf-8"))
+    return re.sub(r"#.*", "", source)
+
+
+def test_a_profile_of_ones_own_is_read_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\ntags: {colour: {default: none, values: {red: {synonyms: [scarlet]}}}}\n")
+
+    profile = load_profile(str(path))
+
+    assert (profile.name, profile.facets[0].default) == ("mine", "none")
+    assert profile.facets[0].values[0].synonyms == ("scarlet",)
+    assert profile.facets[0].values[0].keywords == ()
+
+
+def test_an_unknown_profile_is_named_with_those_that_ship() -> None:
+    with pytest.raises(SettingsError, match="no profile 'farming'") as caught:
+        load_profile("farming")
+
+    assert caught.value.hint == "Use one of agriculture, general, governance, or the path of a YAML file."
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("name: [", "not valid YAML"),
+        ("name: x\ndescription: 2022-13-01", "not valid YAML"),
+        ("- a", "must be a mapping with a 'name'"),
+        ("description: x", "must be a mapping with a 'name'"),
+        ("name: x\ntagz: {}", "profile 'x': unknown keys tagz"),
+        ("name: x\ntags: {crop: {values: {}}}", "profile 'x' is malformed"),
+        ("name: x\ntags: [crop]", "profile 'x' is malformed"),
+        ("name: x\nauthority: {binding_factor: 1.1}", "profile 'x' is malformed"),
+        ("name: x\nauthority: {binding_factor: high, superseded_factor: 1, cap: 1}", "profile 'x' is malformed"),
+        ("name: x\ndocument_types: {ccr: {}}", "profile 'x' is malformed"),
+    ],
+)
+def test_a_mistake_in_a_profile_is_named(source: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        parse_profile(source)
+
+
+def test_a_wrong_setting_of_a_profile_is_named_with_the_profile() -> None:
+    profile = parse_profile("name: x\nsettings: {selection: {min_suport: 3}}")
+
+    with pytest.raises(SettingsError, match=r"profile 'x': unknown setting 'selection\.min_suport'"):
+        NO_OVERRIDES.over(profile.settings, profile=profile.name)
