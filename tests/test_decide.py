@@ -32,6 +32,7 @@ from quoth.types import (
     NO_FILTERS,
     Candidate,
     Evidence,
+    Filters,
     Objection,
     Question,
     Quote,
@@ -70,6 +71,8 @@ def case(
     quotes: Sequence[tuple[str, str]] = (),
     supporting: int | None = None,
     confidence: float = 0.9,
+    filters: Filters = NO_FILTERS,
+    profile: str = "general",
 ) -> Case:
     """A case over a library of `documents`, in which `quotes` (document id, text) were selected."""
     texts = {"a.md": "Sow at 2.5 cm."} if documents is None else documents
@@ -77,7 +80,8 @@ def case(
     evidence = tuple(Evidence(_sentence(doc_id, texts[doc_id], text), 0.9, None) for doc_id, text in quotes)
     ranked = tuple(Ranked(Candidate(one.sentence, 0.9, 0.9, ()), 0, 0.9, 0.9, 0.9) for one in evidence)
     return Case(
-        analysis=analyse(Question("1", question, NO_FILTERS), profile=GENERAL, settings=RetrievalSettings()),
+        analysis=analyse(Question("1", question, filters), profile=load_profile(profile), settings=RetrievalSettings()),
+        ranked=ranked,
         selection=Selection(evidence, ranked if supporting is None else ranked[:1] * supporting, 0.0, 0.0),
         confidence=confidence,
         documents=tuple(library[doc_id].document for doc_id in dict.fromkeys(doc_id for doc_id, _ in quotes)),
@@ -102,7 +106,13 @@ def reason(objection: Objection | None) -> str | None:
 
 
 def test_an_empty_hand_is_no_result() -> None:
-    assert reason(no_results(case())) == "no_results"
+    assert no_results(case()) == Objection(Reason.NO_RESULTS, "Nothing in the corpus comes near this question.")
+
+
+def test_an_empty_hand_is_put_down_to_the_filters_where_there_are_any() -> None:
+    said = no_results(case(filters=Filters(("b.md",), {}, (), None)))
+
+    assert said == Objection(Reason.NO_RESULTS, "No sentence of the corpus passes the filters of the question.")
 
 
 def test_anything_in_hand_is_a_result() -> None:
@@ -146,6 +156,30 @@ def test_something_that_the_document_mentions_passes(question: str, text: str) -
     quote = text.rsplit("\n", maxsplit=1)[-1]
 
     assert unknown_entity(case(question, documents={"a.md": text}, quotes=[("a.md", quote)])) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "profile"),
+    [
+        ("How deep is maize sown?", "Sow corn at 5 cm.", "agriculture"),
+        ("How deep is corn sown?", "Sow zea mays at 5 cm.", "agriculture"),
+        ("What may the HOA decide?", "The association decides.", "governance"),
+    ],
+)
+def test_another_name_of_the_same_thing_passes(question: str, text: str, profile: str) -> None:
+    documents = {"a.md": text}
+
+    assert unknown_entity(case(question, documents=documents, quotes=[("a.md", text)], profile=profile)) is None
+
+
+@pytest.mark.parametrize("crop", ["rice", "barley", "rye"])
+def test_a_crop_that_the_corpus_does_not_cover_is_named(crop: str) -> None:
+    documents = {"a.md": "Sow ryegrass and corn. The price is high."}
+    quotes = [("a.md", "The price is high.")]
+    said = unknown_entity(case(f"How is {crop} sown?", documents=documents, quotes=quotes, profile="agriculture"))
+
+    assert said is not None
+    assert said.detail == f"The question presumes the name '{crop}', which the corpus never mentions."
 
 
 def test_the_id_of_the_document_counts_as_a_mention() -> None:

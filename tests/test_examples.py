@@ -49,7 +49,7 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def results(indexes: dict[str, Path]) -> dict[str, dict[str, Any]]:
     """What came of every sample question, by the question's id."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for corpus, index in indexes.items():
         ran = run("batch", EXAMPLES / corpus / "questions.jsonl", "--index", index, variables=MINILM)
         assert (ran.code, ran.talk) == (0, "")

@@ -51,9 +51,7 @@ class Corpus:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def ingest(
-        self, *paths: Path, profile: Profile = AGRICULTURE, progress: Progress | None = None
-    ) -> IngestReport:
+    def ingest(self, *paths: Path, profile: Profile = AGRICULTURE, progress: Progress | None = None) -> IngestReport:
         self.embedder.texts.clear()
         return ingest(
             paths or [self.root], store=self.store, embedder=self.embedder, profile=profile, progress=progress
@@ -179,7 +177,7 @@ def test_a_folder_without_documents_says_what_it_holds(corpus: Corpus) -> None:
 
 
 def test_an_empty_folder_is_an_error(corpus: Corpus) -> None:
-    with pytest.raises(CorpusError, match="no documents found$"):
+    with pytest.raises(CorpusError, match=r"no documents found$"):
         corpus.ingest()
 
 

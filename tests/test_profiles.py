@@ -104,6 +104,21 @@ def test_a_word_inside_another_word_is_no_match(facet: str, text: str) -> None:
     assert matcher(facets()[facet])(text) == ()
 
 
+def test_a_question_about_a_crop_presumes_it_and_one_about_a_practice_does_not() -> None:
+    assert (facets()["crop"].presumed, facets()["practice"].presumed) == (True, False)
+
+
+def test_a_crop_without_a_tag_has_no_tag() -> None:
+    crop = facets()["crop"]
+
+    assert "barley" in crop.others
+    assert not {*crop.others} & {word for facet, _, word in WORDS if facet == "crop"}
+
+
+def test_governance_knows_what_owners_call_things() -> None:
+    assert ("HOA", "homeowners association", "association") in load_profile("governance").synonyms
+
+
 def test_no_crop_is_named_in_code() -> None:
     package = Path(load_profile.__code__.co_filename).parents[1]
     words = re.compile(r"\b(?:rapeseed|maize|wheat|soybean|tomato)\b")
@@ -143,6 +158,8 @@ def test_an_unknown_profile_is_named_with_those_that_ship() -> None:
         ("- a", "must be a mapping with a 'name'"),
         ("description: x", "must be a mapping with a 'name'"),
         ("name: x\ntagz: {}", "profile 'x': unknown keys tagz"),
+        ("name: x\non: {}\ntagz: {}", "profile 'x': unknown keys True, tagz"),
+        ("name: x\nsynonyms: [HOA, association]", "profile 'x' is malformed.*groups of words, not 'HOA'"),
         ("name: x\ntags: {crop: {values: {}}}", "profile 'x' is malformed"),
         ("name: x\ntags: [crop]", "profile 'x' is malformed"),
         ("name: x\nauthority: {binding_factor: 1.1}", "profile 'x' is malformed"),

@@ -220,6 +220,13 @@ def test_the_digest_depends_on_the_values_alone() -> None:
     assert by_flag.digest != Settings().digest
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("embedding.threads", 3), ("embedding.batch_size", 8), ("store.faiss_threshold", 9)]
+)
+def test_what_only_changes_the_speed_changes_no_digest(key: str, value: int) -> None:
+    assert with_value(Settings(), key, value, source="--set").digest == Settings().digest
+
+
 def test_settings_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         Settings().selection.max_sentences = 3  # type: ignore[misc]

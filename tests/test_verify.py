@@ -108,9 +108,7 @@ def test_a_citation_that_lacks_a_part_is_a_failure(key: str, value: object) -> N
 def test_a_wrong_lead_is_a_failure_of_its_own() -> None:
     result = verified(citation(16, 20, "Roll", lead={"text": "Sew", "start": 0, "end": 3}))
 
-    assert result == Verification(
-        2, (Failure("7", "a.md", 0, 3, "the document says 'Sow', the citation 'Sew'"),)
-    )
+    assert result == Verification(2, (Failure("7", "a.md", 0, 3, "the document says 'Sow', the citation 'Sew'"),))
 
 
 def test_the_nearest_evidence_of_an_abstention_is_checked_too() -> None:

@@ -21,12 +21,14 @@ from quoth.types import (
     Asked,
     Candidates,
     Document,
+    DocumentInfo,
     Evidence,
     Objection,
     Outcome,
     Query,
     Question,
     Ranked,
+    Reason,
     RunNotes,
     Selection,
     Trace,
@@ -40,27 +42,33 @@ _NEAREST = 3
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Everything that stays the same from question to question."""
+    """Everything that stays the same from question to question. Without an embedder only full text is searched."""
 
-    embedder: Embedder
+    embedder: Embedder | None
     reranker: Reranker | None
     profile: Profile
     settings: Settings
+    settings_digest: str
 
 
 def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
     """Answer with verified quotes, or abstain with the reason."""
     settings = engine.settings
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
-    vector = engine.embedder.embed([analysis.search_text])[0] if settings.retrieval.mode != "lexical" else None
+    vector = engine.embedder.embed([analysis.search_text])[0] if engine.embedder else None
     candidates = reader.search(_query(analysis, vector, settings))
 
     fused = fuse(candidates, analysis, mode=settings.retrieval.mode)
     reranked = rerank(
         fused, candidates, analysis=analysis, vector=vector, reranker=engine.reranker, topk=settings.rerank.topk
     )
-    infos = {info.id: info for info in reader.documents({one.sentence.doc_id for one in reranked})}
-    ranked = boost(reranked, analysis, documents=infos, profile=engine.profile, settings=settings.retrieval)
+    ranked = boost(
+        reranked,
+        analysis,
+        documents=_authorities(reranked, reader, engine.profile),
+        profile=engine.profile,
+        settings=settings.retrieval,
+    )
     selection = select(
         ranked,
         candidates.vectors,
@@ -68,11 +76,12 @@ def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
         neighbours=reader.neighbours,
         settings=settings.selection,
     )
-    confidence = _confidence(selection)
-    case = Case(analysis, selection, confidence, _quoted_documents(selection.evidence, reader), reader)
+    nearest = tuple(Evidence(one.sentence, one.relevance, None) for one in ranked[:_NEAREST])
+    confidence = max((one.fused for one in ranked), default=0.0)
+    case = Case(analysis, ranked, selection, confidence, _documents(selection.evidence or nearest, reader), reader)
     objections = decide(case, checks(settings.selection, settings.decision))
     notes = _notes(candidates, fused, selection, objections, reader=reader, engine=engine)
-    outcome = _outcome(case, ranked, objections, notes=notes, engine=engine)
+    outcome = _outcome(case, nearest, objections, notes=notes, engine=engine)
     return Asked(outcome, Trace(analysis, ranked, selection, objections))
 
 
@@ -85,19 +94,21 @@ def _query(analysis: Analysis, vector: Vectors | None, settings: Settings) -> Qu
     )
 
 
-def _confidence(selection: Selection) -> float:
-    """The fused score of the best sentence, until a calibration says what it is worth."""
-    return max((one.fused for one in selection.supporting), default=0.0)
+def _authorities(ranked: tuple[Ranked, ...], reader: Reader, profile: Profile) -> dict[str, DocumentInfo]:
+    """What is known about the documents found; only a profile with authority asks for it."""
+    if profile.authority is None:
+        return {}
+    return {info.id: info for info in reader.documents({one.sentence.doc_id for one in ranked})}
 
 
-def _quoted_documents(evidence: tuple[Evidence, ...], reader: Reader) -> tuple[Document, ...]:
+def _documents(evidence: tuple[Evidence, ...], reader: Reader) -> tuple[Document, ...]:
     ids = dict.fromkeys(one.sentence.doc_id for one in evidence)
     return tuple(document for doc_id in ids if (document := reader.document(doc_id)) is not None)
 
 
 def _outcome(
     case: Case,
-    ranked: tuple[Ranked, ...],
+    nearest: tuple[Evidence, ...],
     objections: tuple[tuple[str, Objection | None], ...],
     *,
     notes: RunNotes,
@@ -105,20 +116,19 @@ def _outcome(
 ) -> Outcome:
     question = case.analysis.question
     objection = _first(objections, engine.settings)
+    shown = case.selection.evidence if objection is None else nearest
+    documents = {document.id: document for document in _documents(shown, case.reader)}
+    citations = cite(shown, documents, engine.profile)
     if objection is None:
-        documents = {document.id: document for document in case.documents}
-        return Answer(question, cite(case.selection.evidence, documents, engine.profile), case.confidence, notes)
-    nearest = tuple(Evidence(one.sentence, one.relevance, None) for one in ranked[:_NEAREST])
-    documents = {document.id: document for document in _quoted_documents(nearest, case.reader)}
-    confidence = max((one.fused for one in ranked), default=0.0)
-    return Abstention(question, objection, cite(nearest, documents, engine.profile), confidence, notes)
+        return Answer(question, citations, case.confidence, notes)
+    return Abstention(question, objection, citations, case.confidence, notes)
 
 
 def _first(objections: tuple[tuple[str, Objection | None], ...], settings: Settings) -> Objection | None:
     """The decision. With abstention off only an empty hand is left to object."""
     said = [objection for _, objection in objections if objection is not None]
     if not settings.decision.abstain:
-        said = [objection for objection in said if objection.reason == "no_results"]
+        said = [objection for objection in said if objection.reason is Reason.NO_RESULTS]
     return said[0] if said else None
 
 
@@ -145,5 +155,5 @@ def _notes(
         profile=engine.profile.name,
         calibrated=False,
         index=reader.info.digest,
-        settings=engine.settings.digest,
+        settings=engine.settings_digest,
     )

@@ -11,7 +11,7 @@ from quoth.settings import DecisionSettings, SelectionSettings
 from quoth.text.entities import mentions, word_occurs
 from quoth.text.fold import fold
 from quoth.text.quantities import quantities, same_quantity
-from quoth.types import Analysis, Document, Entity, EntityKind, Objection, Reason, Selection
+from quoth.types import NO_FILTERS, Analysis, Document, Entity, EntityKind, Objection, Ranked, Reason, Selection
 
 ONE_PAGE = 2_000
 """Characters. A shorter document leaves its setting unsaid, so the corpus around it is asked instead."""
@@ -22,10 +22,11 @@ class Case:
     """What a check may look at."""
 
     analysis: Analysis
+    ranked: tuple[Ranked, ...]
     selection: Selection
     confidence: float
     documents: tuple[Document, ...]
-    """The documents that are quoted."""
+    """The documents that are quoted, or those that come nearest when nothing is."""
     reader: Reader
 
 
@@ -45,18 +46,24 @@ def checks(selection: SelectionSettings, decision: DecisionSettings) -> tuple[tu
 
 
 def no_results(case: Case) -> Objection | None:
-    if case.selection.evidence:
+    if case.ranked:
         return None
+    if case.analysis.question.filters != NO_FILTERS:
+        return Objection(Reason.NO_RESULTS, "No sentence of the corpus passes the filters of the question.")
     return Objection(Reason.NO_RESULTS, "Nothing in the corpus comes near this question.")
 
 
 def unknown_entity(case: Case) -> Objection | None:
     """A name, year, date, place, code or quoted name that the question presumes and its sources never mention."""
-    for entity in case.analysis.entities:
-        if not any(_known(entity, document, case.reader) for document in case.documents):
-            where = "the corpus" if not _in_corpus(entity, case.reader) else "the documents that come nearest"
-            detail = f"The question presumes the {entity.kind} '{entity.text}', which {where} never mention"
-            return Objection(Reason.UNKNOWN_ENTITY, detail + ("s." if where == "the corpus" else "."))
+    for group in case.analysis.entities:
+        if any(_known(entity, document, case.reader) for entity in group for document in case.documents):
+            continue
+        if any(_in_corpus(entity, case.reader) for entity in group):
+            where = "the documents that come nearest never mention"
+        else:
+            where = "the corpus never mentions"
+        detail = f"The question presumes the {group[0].kind} '{group[0].text}', which {where}."
+        return Objection(Reason.UNKNOWN_ENTITY, detail)
     return None
 
 

@@ -18,11 +18,17 @@ class TagValue:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One kind of tag, such as `crop`. `default` is the main value of a sentence in which nothing matches."""
+    """One kind of tag, such as `crop`. `default` is the main value of a sentence in which nothing matches.
+
+    A question that names a value of a `presumed` facet takes for granted that the corpus covers it; `others` are names
+    of the same kind without a tag of their own, so that a question about one of them is understood as such.
+    """
 
     name: str
     default: str
     values: tuple[TagValue, ...]
+    presumed: bool
+    others: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,8 @@ class Profile:
     facets: tuple[Facet, ...]
     document_types: Mapping[str, DocumentType]
     authority: Authority | None
+    synonyms: tuple[tuple[str, ...], ...]
+    """Groups of words that mean the same, besides those of the tags."""
     settings: Mapping[str, Any]
     source: str
     """The YAML it was read from: an index keeps it, so that a later question is read the same way."""

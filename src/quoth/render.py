@@ -134,7 +134,7 @@ def trace_json(asked: Asked) -> dict[str, Any]:
         "weights": {"lexical": analysis.alpha_lexical, "dense": _rounded(analysis.alpha_semantic)},
         "terms": [list(group) for group in analysis.terms],
         "tags": {facet: list(values) for facet, values in analysis.tags.items()},
-        "entities": [{"text": one.text, "kind": one.kind.value} for one in analysis.entities],
+        "entities": [{"text": one.text, "kind": one.kind.value} for one, *_ in analysis.entities],
         "quantities": [analysis.question.text[one.span.start : one.span.end] for one in analysis.quantities],
         "ranked": [_ranked_json(one, chosen=one.sentence.id in chosen) for one in trace.ranked],
         "selected": [

@@ -109,8 +109,10 @@ class Settings:
 
     @property
     def digest(self) -> str:
-        """A short name for these values, the same wherever they came from."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
+        """A short name for the values that can change an answer; threads, batches and thresholds of speed cannot."""
+        values = asdict(self)
+        del values["store"], values["embedding"]["threads"], values["embedding"]["batch_size"]
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def setting_keys() -> Iterator[tuple[str, Any]]:

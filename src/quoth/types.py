@@ -298,14 +298,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a question asks for. `search_text` is normalised, for search only; `quantities` are those it presumes."""
+    """What a question asks for. `search_text` is normalised, for search only; `quantities` are those it presumes.
+
+    `entities` are groups as well: the thing as asked for, then what else it is called.
+    """
 
     question: Question
     search_text: str
     kind: QuestionKind
     terms: tuple[tuple[str, ...], ...]
     tags: Tags
-    entities: tuple[Entity, ...]
+    entities: tuple[tuple[Entity, ...], ...]
     quantities: tuple[Quantity, ...]
     alpha_lexical: float
     alpha_semantic: float

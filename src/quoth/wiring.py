@@ -54,12 +54,12 @@ def engine_for(info: IndexInfo, overrides: Overrides) -> Engine:
     """What answers questions from an index: its own profile, the settings in force, and the model it was made with."""
     profile = parse_profile(info.profile_source)
     settings = overrides.over(profile.settings, profile=profile.name)
-    embedder = open_embedder(settings.embedding)
-    if embedder.identity != info.model:
+    embedder = open_embedder(settings.embedding) if settings.retrieval.mode != "lexical" else None
+    if embedder and embedder.identity != info.model:
         raise IndexMismatch(
             f"the index was made with {info.model.name} ({info.model.revision}, {info.model.precision}, "
             f"{info.model.dimension} dimensions), not with {embedder.identity.name} ({embedder.identity.revision}, "
             f"{embedder.identity.precision}, {embedder.identity.dimension} dimensions)",
             hint="Set embedding.model_name or embedding.path to the index's model, or ingest again into a new --index.",
         )
-    return Engine(embedder, open_reranker(settings.rerank), profile, settings)
+    return Engine(embedder, open_reranker(settings.rerank), profile, settings, settings.digest)

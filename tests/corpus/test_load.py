@@ -36,7 +36,13 @@ def test_files_are_found_in_order_of_their_ids(tmp_path: Path) -> None:
     make(tmp_path, "b.md", "a/z.txt", "a.md", "C.MARKDOWN", "d.text")
 
     assert ids(tmp_path) == ["C.MARKDOWN", "a.md", "a/z.txt", "b.md", "d.text"]
-    assert [file.format for file in find_files([tmp_path]).files] == ["markdown", "markdown", "text", "markdown", "text"]
+    assert [file.format for file in find_files([tmp_path]).files] == [
+        "markdown",
+        "markdown",
+        "text",
+        "markdown",
+        "text",
+    ]
 
 
 def test_hidden_files_and_folders_are_left_out(tmp_path: Path) -> None:

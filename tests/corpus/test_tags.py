@@ -59,7 +59,7 @@ def test_the_longest_keyword_counts_and_parts_of_words_do_not(text: str, practic
 
 
 def test_a_facet_without_values_matches_nothing() -> None:
-    assert matcher(Facet("colour", "none", ()))("red") == ()
+    assert matcher(Facet("colour", "none", (), presumed=False, others=()))("red") == ()
 
 
 def test_a_sentence_in_which_nothing_matches_has_the_default() -> None:

@@ -189,7 +189,7 @@ def test_a_read_only_index_cannot_be_written_and_still_answers(tmp_path: Path) -
 def disk(place: Path, *, size: str) -> Iterator[Path]:
     """A file system of its own, where the user may mount one."""
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "quoth-test", place]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "quoth-test", str(place)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("needs the right to mount a file system")
     try:

@@ -89,7 +89,8 @@ def test_a_number_is_never_begun_in_its_middle() -> None:
 def test_a_range_has_two_ends_in_the_base_unit() -> None:
     one = only("20-30 cm")
 
-    assert (one.low, one.high, one.dimension) == (pytest.approx(0.2), pytest.approx(0.3), "length")
+    assert one.dimension == "length"
+    assert [one.low, one.high] == pytest.approx([0.2, 0.3])
 
 
 def test_the_ends_of_a_range_are_in_order() -> None:
@@ -119,6 +120,7 @@ def test_the_ends_of_a_range_are_in_order() -> None:
         ("1 year", "12 months"),
         ("1,000 kg", "1 t"),
         ("5 percent", "5%"),
+        ("within forty-five (45) days", "45 days"),
         ("$5", "5 dollars"),
         ("1/2 inch", "0.5 in"),
         ("1 1/2 inches", "1.5 inches"),

@@ -53,7 +53,8 @@ def _rule(entry: object, *, place: str, facets: Collection[str]) -> Rule:
     tags = fields.get("tags") or {}
     if not isinstance(tags, dict):
         raise _wrong(place, "tags", "a mapping of facets to values", tags)
-    if unknown := sorted(set(map(str, tags)) - set(facets)):
+    # A profile without facets has no use for tags, but no quarrel with them: the corpus may be read under another.
+    if facets and (unknown := sorted(set(map(str, tags)) - set(facets))):
         raise SettingsError(f"{place}: unknown tags {', '.join(unknown)}", hint=_HINT)
     metadata(fields, place=place, facets=facets)  # a wrong value is named here, before any document is read
     return Rule(entry["match"], with_tags(fields, facets))

@@ -13,7 +13,7 @@ from quoth.errors import SettingsError
 from quoth.profile import Authority, DocumentType, Facet, Profile, TagValue
 
 DEFAULT_PROFILE = "general"
-_KEYS = {"name", "description", "settings", "tags", "document_types", "authority"}
+_KEYS = {"name", "description", "settings", "tags", "document_types", "authority", "synonyms"}
 _HINT = "See docs/profiles.md for what a profile may hold."
 
 
@@ -47,7 +47,7 @@ def parse_profile(source: str) -> Profile:
         raise SettingsError(f"the profile is not valid YAML: {error}", hint=_HINT) from error
     if not isinstance(content, dict) or not isinstance(content.get("name"), str):
         raise SettingsError("a profile must be a mapping with a 'name'", hint=_HINT)
-    if unknown := sorted(set(content) - _KEYS):
+    if unknown := sorted(map(str, set(content) - _KEYS)):
         raise SettingsError(f"profile '{content['name']}': unknown keys {', '.join(unknown)}", hint=_HINT)
     try:
         return _profile(content, source)
@@ -67,9 +67,16 @@ def _profile(content: Mapping[str, Any], source: str) -> Profile:
             for name, one in types.items()
         },
         authority=Authority(**{key: float(value) for key, value in authority.items()}) if authority else None,
+        synonyms=tuple(_group(group) for group in content.get("synonyms") or ()),
         settings=content.get("settings") or {},
         source=source,
     )
+
+
+def _group(words: object) -> tuple[str, ...]:
+    if not isinstance(words, list):
+        raise TypeError(f"synonyms are groups of words, not {words!r}")
+    return tuple(map(str, words))
 
 
 def _facet(name: str, content: Mapping[str, Any]) -> Facet:
@@ -77,4 +84,5 @@ def _facet(name: str, content: Mapping[str, Any]) -> Facet:
         TagValue(value, tuple(map(str, words.get("synonyms") or ())), tuple(map(str, words.get("keywords") or ())))
         for value, words in content["values"].items()
     )
-    return Facet(name, str(content["default"]), values)
+    others = tuple(map(str, content.get("others") or ()))
+    return Facet(name, str(content["default"]), values, bool(content.get("presumed", False)), others)

@@ -24,7 +24,8 @@ def boost(
     return best_first(
         [
             replace(
-                one, order=_boosted(one, analysis, documents[one.sentence.doc_id], profile=profile, settings=settings)
+                one,
+                order=_boosted(one, analysis, documents.get(one.sentence.doc_id), profile=profile, settings=settings),
             )
             for one in ranked
         ]
@@ -32,7 +33,7 @@ def boost(
 
 
 def _boosted(
-    one: Ranked, analysis: Analysis, document: DocumentInfo, *, profile: Profile, settings: RetrievalSettings
+    one: Ranked, analysis: Analysis, document: DocumentInfo | None, *, profile: Profile, settings: RetrievalSettings
 ) -> float:
     matching = [facet for facet, values in analysis.tags.items() if set(values) & set(one.sentence.tags.get(facet, ()))]
     order = one.relevance
@@ -44,8 +45,8 @@ def _boosted(
     return round(_with_authority(order, one.sentence, document, profile), ROUND)
 
 
-def _with_authority(order: float, sentence: Sentence, document: DocumentInfo, profile: Profile) -> float:
-    if profile.authority is None:
+def _with_authority(order: float, sentence: Sentence, document: DocumentInfo | None, profile: Profile) -> float:
+    if profile.authority is None or document is None:
         return order
     metadata = document.metadata
     if authority_of(metadata, profile) == "binding":

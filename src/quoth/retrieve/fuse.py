@@ -9,8 +9,8 @@ ROUND = 6
 
 
 def fused_score(candidate: Candidate, *, alpha_lexical: float, alpha_semantic: float) -> float:
-    """The weighted sum of both scores; an opposite meaning (a negative cosine) counts as unrelated."""
-    return round(alpha_lexical * candidate.lexical + alpha_semantic * max(0.0, candidate.dense), ROUND)
+    """The weighted sum of both scores, at most 1; an opposite meaning (a negative cosine) counts as unrelated."""
+    return round(min(1.0, alpha_lexical * candidate.lexical + alpha_semantic * max(0.0, candidate.dense)), ROUND)
 
 
 def fuse(candidates: Candidates, analysis: Analysis, *, mode: str) -> tuple[Ranked, ...]:

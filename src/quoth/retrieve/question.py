@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from functools import lru_cache
 
 from quoth.corpus.tags import matcher
 from quoth.errors import QuestionError
-from quoth.profile import Facet, Profile
+from quoth.profile import Facet, Profile, TagValue
 from quoth.settings import RetrievalSettings
 from quoth.text.entities import entities
 from quoth.text.fold import fold, singular
 from quoth.text.quantities import quantities
 from quoth.text.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS
-from quoth.types import Analysis, EntityKind, Quantity, Question, QuestionKind, Tags
+from quoth.types import Analysis, Entity, EntityKind, Quantity, Question, QuestionKind, Tags
 
 LEXICAL_WEIGHTS = {
     QuestionKind.GENERAL: 0.30,
@@ -46,8 +47,8 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
     """What the question asks for; `QuestionError` for one that cannot be asked."""
     text = _checked(question.text, settings.max_question_characters)
     search_text = normalise(text)
-    presumed = entities(text)
-    exact = any(one.kind in {EntityKind.QUOTED, EntityKind.CODE} for one in presumed)
+    presumed = _presumed_entities(text, profile)
+    exact = any(one.kind in {EntityKind.QUOTED, EntityKind.CODE} for one, *_ in presumed)
     kind = question_kind(search_text, exact=exact)
     lexical = LEXICAL_WEIGHTS[kind] if settings.alpha_lexical is None else settings.alpha_lexical
     return Analysis(
@@ -100,20 +101,45 @@ def _terms(search_text: str, profile: Profile) -> tuple[tuple[str, ...], ...]:
     """The content words, each with its synonyms; all words when there is no content word."""
     words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
     content = [word for word in words if fold(word) not in FUNCTION_WORDS] or words
-    synonyms = _synonyms(profile.facets)
+    synonyms = _synonyms(profile.facets, profile.synonyms)
     return tuple((word, *synonyms.get(singular(fold(word)), ())) for word in content[:_MAX_TERMS])
 
 
 @lru_cache(maxsize=8)
-def _synonyms(facets: tuple[Facet, ...]) -> dict[str, tuple[str, ...]]:
+def _synonyms(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
     """For each single word of a group of synonyms, the others."""
-    groups = [(value.name, *value.synonyms) for facet in facets for value in facet.values]
+    of_tags = ((value.name, *value.synonyms) for facet in facets for value in facet.values)
     return {
         singular(fold(word)): tuple(other for other in group if other != word)
-        for group in groups
+        for group in (*of_tags, *groups)
         for word in group
         if " " not in word
     }
+
+
+def _presumed_entities(text: str, profile: Profile) -> tuple[tuple[Entity, ...], ...]:
+    """Names, years, codes and the like, and the values of presumed facets, each with its other names."""
+    synonyms = _synonyms(profile.facets, profile.synonyms)
+    found = {
+        fold(one.text): (one, *(_named(other) for other in synonyms.get(singular(fold(one.text)), ())))
+        for one in entities(text)
+    }
+    for facet in profile.facets:
+        for value in _mentioned_values(facet, text) if facet.presumed else ():
+            words = (value.name, *value.synonyms, *value.keywords)
+            found.setdefault(fold(value.name), tuple(map(_named, words)))
+    return tuple(found.values())
+
+
+def _named(text: str) -> Entity:
+    return Entity(text, EntityKind.NAME, tuple(singular(word) for word in fold(text).split()))
+
+
+def _mentioned_values(facet: Facet, text: str) -> list[TagValue]:
+    """The facet's values that the text mentions, those without a tag of their own included."""
+    everything = (*facet.values, *(TagValue(name, (), ()) for name in facet.others))
+    found = matcher(replace(facet, values=everything))(text)
+    return [value for value in everything if value.name in found]
 
 
 def _tags(search_text: str, profile: Profile) -> Tags:

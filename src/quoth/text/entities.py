@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
+from quoth.text.abbreviations import NEVER_LAST
 from quoth.text.fold import fold, singular
 from quoth.text.quantities import quantities
 from quoth.text.units import UNITS
@@ -22,13 +23,18 @@ _DATE = re.compile(
 _ISO_DATE = re.compile(r"(?<![\w-])(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])(?![\w-])")
 _YEAR = re.compile(r"(?<![\w.,/$€£-])(?:1[5-9]|20)\d\d(?![\w%/]|[.,-]\d)")
 _QUOTED = re.compile(r"[\"“„«](?P<inside>[^\"“”„«»]{2,80})[\"”«»]")
-# Letters and digits in one word (`V6`, `MON-810`), or numbers joined by hyphens (`11-52-0`); not `20th`, not `1990s`.
+# Letters and digits in one word (`V6`, `MON-810`), or numbers joined by hyphens (`11-52-0`, `2021-014`); not `20th`,
+# not `1990s`, not the range `5-10`.
 _CODE = re.compile(
-    r"(?<![\w-])(?!\d+(?:st|nd|rd|th|s)\b)(?=[\w-]*\d)(?:(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|\d+(?:-\d+){2,})(?![\w-])"
+    r"(?<![\w-])(?!\d+(?:st|nd|rd|th|s)\b)(?=[\w-]*\d)"
+    r"(?:(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|\d+(?:-\d+){2,}|\d+-0\d+)(?![\w-])"
 )
 _WORD = re.compile(r"(?<!\w)[^\W\d_][\w&]*(?:['’.&][^\W\d_]+)*['’]?")
 _SENTENCE_START = re.compile(r"(?:^|[.?!:;]\s+|[\"“(]\s*)$")
+_LAST_WORD = re.compile(r"(\w+)\.\s+$")
+_NUMBER_AFTER = re.compile(r"\s(?:No\.\s)?(?P<number>\d+(?:\.\d+)*)(?![\w%°$/-]|,\d)")
 _JOINERS = frozenset({"of", "de", "la", "von", "van"})
+_NO_NAMES = FUNCTION_WORDS | NEVER_LAST | UNITS.keys()
 _SMALL_IN_TITLES = frozenset("a an and as at but by for from in of on or the to with".split())
 _NEAR = 160
 """How far apart, in characters, the words of one mention may stand."""
@@ -99,7 +105,7 @@ def _runs(question: str, words: list[re.Match[str]]) -> Iterator[tuple[int, re.M
     """Each capitalised word with the number of the name it belongs to."""
     number, previous = 0, None
     for match in words:
-        if not match[0][0].isupper() or fold(match[0]) in FUNCTION_WORDS or fold(match[0]) in UNITS:
+        if not match[0][0].isupper() or fold(match[0]) in _NO_NAMES:
             continue
         # A possessive ends a name: `Disclosing Party's Confidential Information` holds two.
         joined = previous and not previous[0].endswith(("'s", "’s", "'", "’"))
@@ -110,15 +116,24 @@ def _runs(question: str, words: list[re.Match[str]]) -> Iterator[tuple[int, re.M
 
 
 def _name(run: list[re.Match[str]], question: str) -> Iterator[tuple[Span, Entity]]:
-    first = run[0]
-    if _SENTENCE_START.search(question[: first.start()]) and not _surely_a_name(first[0]):
+    if _opens_a_sentence(run[0], question) and not _surely_a_name(run[0][0]):
         # The first word of a sentence is capitalised anyway; only the words after it make a name.
         run = run[1:]
     if not run:
         return
-    span = Span(run[0].start(), run[-1].end())
+    end = run[-1].end()
     words = tuple(singular(fold(match[0])) for match in run)
-    yield span, Entity(question[span.start : span.end], EntityKind.NAME, words)
+    number = _NUMBER_AFTER.match(question, end)
+    if number and not _YEAR.fullmatch(number["number"]):
+        # `Lot 305` is another lot than 47.
+        words, end = (*words, number["number"]), number.end()
+    yield Span(run[0].start(), end), Entity(question[run[0].start() : end], EntityKind.NAME, words)
+
+
+def _opens_a_sentence(word: re.Match[str], question: str) -> bool:
+    before = question[: word.start()]
+    title = _LAST_WORD.search(before)
+    return _SENTENCE_START.search(before) is not None and not (title and fold(title[1]) in NEVER_LAST)
 
 
 def _surely_a_name(word: str) -> bool:
@@ -191,7 +206,7 @@ def _written_out(folded: str, entity: Entity) -> bool:
     """`United States Department of Agriculture` for `USDA`."""
     if not (letters := _acronym(entity)):
         return False
-    return re.search(r"\b" + r"\w*(?:\s(?:of|the|for|and))*[\s-]".join(letters) + r"\w+", folded) is not None
+    return re.search(r"\b" + r"\w*,?(?:\s(?:of|the|for|and))*[\s-]".join(letters) + r"\w+", folded) is not None
 
 
 def _abbreviated(text: str, entity: Entity) -> bool:
@@ -205,6 +220,6 @@ def _abbreviated(text: str, entity: Entity) -> bool:
 
 def _acronym(entity: Entity) -> str:
     """The letters of a name in capitals (`USDA`, `GMOs`); `Ohio` has none."""
-    letters = entity.words[0].replace(".", "")
+    letters = re.sub(r"[.&]", "", entity.words[0])
     in_capitals = len(entity.words) == 1 and sum(map(str.isupper, entity.text)) >= 2
     return letters if in_capitals and 2 <= len(letters) <= 6 and letters.isalpha() else ""

@@ -21,7 +21,8 @@ _DEGREES = r"degrees?\s(?P<scale>[CF]|Celsius|Fahrenheit)"
 # What the amount is of may stand inside the unit: `150 lb N/acre`, `20 kg of P2O5 per ha`.
 _SUBSTANCE = r"(?:\s(?:of\s)?(?:actual\s)?[A-Z][A-Za-z0-9]{0,4})?"
 _PER = rf"(?P<unit>{_UNIT})(?:{_SUBSTANCE}\s?(?:/|\bper\b)\s?(?P<per>{_UNIT})(?!\w))?"
-_AFTER = re.compile(rf"(?<![\w.,/]){_RANGE}(?:\s|-)?(?:{_DEGREES}|{_PER})(?!\w)")
+# Contracts write `forty-five (45) days`.
+_AFTER = re.compile(rf"(?<![\w.,/]){_RANGE}\)?(?:\s|-)?(?:{_DEGREES}|{_PER})(?!\w)")
 _BEFORE = re.compile(rf"(?<!\w)(?P<unit>{'|'.join(map(re.escape, PREFIX_UNITS))})\s?(?:of\s)?{_RANGE}(?![\w%])")
 
 

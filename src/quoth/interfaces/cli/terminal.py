@@ -81,7 +81,7 @@ def print_trace(asked: Asked) -> None:
     OUT.print(
         f"tags      {', '.join(f'{facet} {value}' for facet, found in analysis.tags.items() for value in found) or '-'}"
     )
-    OUT.print(f"presumes  {escape(', '.join(f'{one.kind} {one.text}' for one in analysis.entities)) or '-'}")
+    OUT.print(f"presumes  {escape(', '.join(f'{one.kind} {one.text}' for one, *_ in analysis.entities)) or '-'}")
     OUT.print(f"found     {asked.outcome.notes.k_initial} candidates, {len(trace.ranked)} kept")
     table = Table("", "lexical", "dense", "fused", "rerank", "order", "sentence", box=None, pad_edge=False)
     chosen = {one.sentence.id for one in trace.selection.evidence}

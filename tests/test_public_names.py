@@ -1,0 +1,83 @@
+"""The names that others may rely on. A change here is a change of the contract."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import quoth
+from quoth import errors
+
+
+def test_the_package_offers_exactly_these_names() -> None:
+    assert quoth.__all__ == [
+        "Abstention",
+        "Answer",
+        "Asked",
+        "Citation",
+        "Document",
+        "Filters",
+        "Question",
+        "Quoth",
+        "QuothError",
+        "Reason",
+        "Sentence",
+        "Span",
+        "__version__",
+    ]
+    assert all(hasattr(quoth, name) for name in quoth.__all__)
+
+
+def test_the_errors_and_their_codes_are_these() -> None:
+    found = {
+        one.__name__: one.code
+        for one in vars(errors).values()
+        if inspect.isclass(one) and issubclass(one, errors.QuothError)
+    }
+
+    assert found == {
+        "QuothError": "error",
+        "OffsetMismatch": "offset-mismatch",
+        "MissingExtra": "missing-extra",
+        "SettingsError": "settings",
+        "CorpusError": "corpus",
+        "UnreadableFile": "unreadable-file",
+        "QuestionError": "question",
+        "ModelError": "model",
+        "IndexFault": "index",
+        "NoIndex": "no-index",
+        "IndexMismatch": "index-mismatch",
+        "IndexBusy": "index-busy",
+        "IndexDamaged": "index-damaged",
+        "IndexUnwritable": "index-unwritable",
+    }
+
+
+def test_the_reasons_for_abstaining_are_these_in_the_order_of_the_policy() -> None:
+    assert [reason.value for reason in quoth.Reason] == [
+        "no_results",
+        "unknown_entity",
+        "ungrounded_number",
+        "insufficient_support",
+        "low_confidence",
+        "superseded_only",
+    ]
+
+
+def test_the_error_tree_is_drawn_as_it_is() -> None:
+    drawing = errors.__doc__ or ""
+
+    assert all(
+        one.__name__ in drawing
+        for one in vars(errors).values()
+        if inspect.isclass(one) and issubclass(one, errors.QuothError)
+    )
+
+
+def test_importing_the_package_loads_no_model_and_no_index() -> None:
+    heavy = ("onnxruntime", "onnx", "tokenizers", "tantivy", "faiss", "nupunkt", "typer", "rich", "charset_normalizer")
+    code = f"import sys, quoth; print(*[name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == []
