@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import failed, finish, run, start, write_files
+from interfaces.command_line import MINILM, PATIENCE, PROGRAM, environment, failed, finish, run, start, write_files
 
 CANOLA = "Sow canola at 2.5 cm."
 WHEAT = "Sow wheat at 4 cm in October."
@@ -72,6 +74,51 @@ def test_an_ingest_that_was_stopped_can_be_run_again(
     assert run("ingest", corpus, "--index", index).code == 0
     assert [one for one in (CANOLA, WHEAT, "Sow barley at 3 cm.") if not answered(one, index)] == []
     assert run("verify", "--index", index).code == 0
+
+
+def test_ctrl_c_while_embedding_leaves_the_old_index(tmp_path: Path) -> None:
+    write_files(tmp_path / "old", {"canola.md": CANOLA})
+    assert run("ingest", tmp_path / "old", "--index", tmp_path / "index", variables=MINILM).code == 0
+    many = "".join(f"Field {number} was sown with canola at {number % 9} cm.\n\n" for number in range(4_000))
+    write_files(tmp_path / "new", {"many.md": many})
+
+    # Only a terminal gets progress bars, and they tell when embedding has begun.
+    with terminal() as (screen, keyboard):
+        arguments: list[str | Path] = [PROGRAM, "ingest", tmp_path / "new", "--index", tmp_path / "index"]
+        program = subprocess.Popen(arguments, stderr=keyboard, stdout=subprocess.PIPE, env=environment(MINILM))
+        shown = seen(screen, b"embedding")
+        program.send_signal(signal.SIGINT)
+        shown += seen(screen, b"run the same command to go on")
+        ran = finish(program)
+
+    assert (ran.code, ran.data) == (130, b"")
+    assert b"interrupted" in shown
+    asked = run("ask", CANOLA, "--index", tmp_path / "index", "--set", "selection.min_support=1", variables=MINILM)
+    assert CANOLA in asked.text
+    assert run("status", "--index", tmp_path / "index", "--json").object["documents"] == 1
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[int, int]]:
+    """Two ends of a terminal: what is shown on it, and what a program takes for it."""
+    screen, program = os.openpty()
+    try:
+        yield screen, program
+    finally:
+        os.close(screen)
+        os.close(program)
+
+
+def seen(screen: int, words: bytes) -> bytes:
+    """Everything shown up to these words."""
+    shown = b""
+    for _ in range(100_000):
+        if words in shown:
+            return shown
+        ready, _, _ = select.select([screen], [], [], PATIENCE)
+        assert ready, shown
+        shown += os.read(screen, 4096)
+    raise AssertionError(shown)
 
 
 def test_a_first_ingest_that_was_killed_can_be_run_again(corpus: Path, tmp_path: Path) -> None:

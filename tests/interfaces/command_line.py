@@ -102,7 +102,7 @@ def finish(program: subprocess.Popen[bytes], stdin: bytes | None = None) -> Ran:
         program.kill()
         program.communicate()
         raise
-    return Ran(program.returncode, data or b"", talk.decode("utf-8"))
+    return Ran(program.returncode, data or b"", (talk or b"").decode("utf-8"))
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:

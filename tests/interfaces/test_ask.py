@@ -112,7 +112,7 @@ def test_a_question_without_words_is_an_error(small: SmallCorpus, question: str)
 
 
 def test_a_question_of_100_000_characters_is_refused_unless_it_is_allowed(small: SmallCorpus) -> None:
-    long = ("Sow canola at 2.5 cm into moist soil. " * 2_632)[:100_000]
+    long = ("sow canola at 2.5 cm into moist soil, " * 2_632)[:100_000]
     ask = ("ask", "-", "--index", small.index, "--json")
 
     assert failed(run(*ask, stdin=long.encode()), "100,000 characters", "retrieval.max_question_characters")
