@@ -1,6 +1,6 @@
 """Quoth's side of the benchmark, in processes of its own.
 
-    quoth_side.py export --index DIR --out FILE      the sentences that are searched, for the reference
+    quoth_side.py export --index DIR --out DIR       what is searched, with its vectors, for the reference
     quoth_side.py serve --index DIR                  answer over a pipe
     quoth_side.py throughput DOCS --work DIR         ingest against the bare model, in turns
 
@@ -17,31 +17,32 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from serving import Reply, serve
 
 from quoth import Quoth
 from quoth.ingest import ingest
 from quoth.profiles import load_profile
 from quoth.render import json_line, outcome_json
-from quoth.settings import NO_OVERRIDES
+from quoth.settings import NO_OVERRIDES, Settings
 from quoth.wiring import open_embedder, open_store
 
 PROFILE = "agriculture"
 
 
 def export(index: Path, out: Path) -> dict[str, Any]:
-    """Write every sentence that can be evidence, as it is indexed; say what the index holds."""
-    quoth = Quoth.open(index)
+    """Write every sentence that can be evidence, as it is indexed, and its vector; say what the index holds."""
     counts: dict[str, int] = {}
-    texts: set[str] = set()
-    with out.open("wb") as file:
-        for document in quoth.documents():
-            kept = [sentence for sentence in quoth.sentences(document.id) if sentence.kind.evidence]
+    vectors = []
+    with open_store(index, Settings().store).read() as reader, (out / "sentences.jsonl").open("wb") as file:
+        for document in reader.documents():
+            kept = [sentence for sentence in reader.sentences(document.id) if sentence.kind.evidence]
             counts[document.id] = len(kept)
-            texts.update(sentence.search_text for sentence in kept)
+            vectors.append(reader.vectors(document.id))
             for sentence in kept:
                 file.write((json_line({"id": sentence.id, "text": sentence.search_text}) + "\n").encode())
-    return {"sentences": sum(counts.values()), "distinct": len(texts), "documents": counts, "digest": quoth.info.digest}
+    np.save(out / "vectors.npy", np.concatenate(vectors))
+    return {"sentences": sum(counts.values()), "documents": counts}
 
 
 def answerer(index: Path) -> Quoth:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from quoth.answer import cite
@@ -13,6 +14,7 @@ from quoth.retrieve.fuse import fuse
 from quoth.retrieve.question import analyse
 from quoth.select.diversify import select
 from quoth.select.rerank import rerank
+from quoth.select.topic import on_topic
 from quoth.settings import Settings
 from quoth.types import (
     Abstention,
@@ -72,12 +74,13 @@ def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
     selection = select(
         ranked,
         candidates.vectors,
-        support_score=settings.decision.support_score if settings.decision.abstain else 0.0,
+        supports=_supports(analysis, engine),
         neighbours=reader.neighbours,
         settings=settings.selection,
     )
     nearest = tuple(Evidence(one.sentence, one.relevance, None) for one in ranked[:_NEAREST])
-    confidence = max((one.fused for one in ranked), default=0.0)
+    # Until a calibration says what it is worth: the fused score of the best evidence, or of the nearest there is.
+    confidence = max((one.fused for one in selection.supporting or ranked), default=0.0)
     case = Case(analysis, ranked, selection, confidence, _documents(selection.evidence or nearest, reader), reader)
     objections = decide(case, checks(settings.selection, settings.decision))
     notes = _notes(candidates, fused, selection, objections, reader=reader, engine=engine)
@@ -92,6 +95,12 @@ def _query(analysis: Analysis, vector: Vectors | None, settings: Settings) -> Qu
         candidates=settings.retrieval.candidates,
         filters=analysis.question.filters,
     )
+
+
+def _supports(analysis: Analysis, engine: Engine) -> Callable[[Ranked], bool]:
+    """Whether a sentence is evidence for the question: near enough to it, and not about something else."""
+    floor = engine.settings.decision.support_score if engine.settings.decision.abstain else 0.0
+    return lambda one: one.fused >= floor and on_topic(one.sentence, analysis, engine.profile)
 
 
 def _authorities(ranked: tuple[Ranked, ...], reader: Reader, profile: Profile) -> dict[str, DocumentInfo]:

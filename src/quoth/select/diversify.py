@@ -31,12 +31,12 @@ def select(
     ranked: tuple[Ranked, ...],
     vectors: Vectors,
     *,
-    support_score: float,
+    supports: Callable[[Ranked], bool],
     neighbours: Neighbours,
     settings: SelectionSettings,
 ) -> Selection:
     """Maximal marginal relevance over the sentences worth quoting, each with what completes it."""
-    supporting = tuple(one for one in ranked if one.fused >= support_score)
+    supporting = tuple(filter(supports, ranked))
     worthy = worth_quoting(supporting, min_share=settings.min_share, at_least=settings.min_support)
     chosen = diversify(worthy, vectors, settings=settings)
     evidence = complete(chosen, neighbours, limit=settings.max_sentences)
