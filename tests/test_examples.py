@@ -20,14 +20,18 @@ ABSENT = {
     "ag-29": "the company Verdanta Seeds",
     "ag-30": "the town of Pellworth, on a day of 2022",
     "ag-31": "a quarter of 2021",
+    "ag-32": "the crop quinoa",
     "ag-34": "Dr. Helena Marchetti",
     "ag-35": "the year 1998",
     "ag-36": "the product ZX-4471",
+    "ag-38": "the crop peanut",
+    "gov-030": "a decision on Lot 305",
     "gov-031": "an amendment of 2024",
     "gov-033": "the year 2017",
+    "gov-035": "application 2023-031 of a Dr. Halloran",
     "gov-036": "the district R-3",
 }
-"""Unanswerable questions that name a person, a company, a place, a date or a code that their corpus never mentions."""
+"""Unanswerable questions that name a person, company, place, date, code or crop that their corpus never mentions."""
 
 
 @lru_cache
