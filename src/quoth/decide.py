@@ -55,8 +55,9 @@ def no_results(case: Case) -> Objection | None:
 
 def unknown_entity(case: Case) -> Objection | None:
     """A name, year, date, place, code or quoted name that the question presumes and its sources never mention."""
+    sources = [_Source.of(document) for document in case.documents] if case.analysis.entities else []
     for group in case.analysis.entities:
-        if any(_known(entity, document, case.reader) for entity in group for document in case.documents):
+        if any(_known(entity, source, case.reader) for entity in group for source in sources):
             continue
         if any(_in_corpus(entity, case.reader) for entity in group):
             where = "the documents that come nearest never mention"
@@ -67,30 +68,36 @@ def unknown_entity(case: Case) -> Objection | None:
     return None
 
 
-def _known(entity: Entity, document: Document, reader: Reader) -> bool:
-    text = _described(document)
-    if mentions(text, entity):
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A document's text with what is known about it, and the same folded."""
+
+    text: str
+    folded: str
+
+    @classmethod
+    def of(cls, document: Document) -> _Source:
+        about = (document.id, document.metadata.title or "", document.metadata.effective_date or "", document.text)
+        text = " ".join(about)
+        return cls(text, fold(text))
+
+
+def _known(entity: Entity, source: _Source, reader: Reader) -> bool:
+    if mentions(source.text, entity, folded=source.folded):
         return True
     if not _in_corpus(entity, reader):
         return False
-    if len(document.text) < ONE_PAGE:
+    if len(source.text) < ONE_PAGE:
         return True
     # A term that the corpus uses, made of words that this document uses too, is a way of speaking and not a stranger.
     if entity.kind not in {EntityKind.NAME, EntityKind.QUOTED} or len(entity.words) == 1:
         return False
-    folded = fold(text)
-    return all(word_occurs(folded, word, entity.kind) for word in entity.words)
+    return all(word_occurs(source.folded, word, entity.kind) for word in entity.words)
 
 
 def _in_corpus(entity: Entity, reader: Reader) -> bool:
     term = " ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text
     return reader.frequencies([term])[term] > 0
-
-
-def _described(document: Document) -> str:
-    """The document with what is known about it."""
-    about = (document.id, document.metadata.title or "", document.metadata.effective_date or "", document.text)
-    return " ".join(about)
 
 
 def ungrounded_number(case: Case) -> Objection | None:

@@ -119,6 +119,7 @@ class _Work:
             yield document
 
     def _split_if_changed(self, file: SourceFile) -> SplitDocument | None:
+        _check_name(file)
         fields = fields_for(file.doc_id, self._manifest(file.root))
         source = read_text(file.path, label=file.doc_id)
         fingerprint = _fingerprint(source, fields, self.profile)
@@ -133,6 +134,15 @@ class _Work:
             facets = [facet.name for facet in self.profile.facets]
             self._manifests[root] = read_manifest(root, facets=facets)
         return self._manifests[root]
+
+
+def _check_name(file: SourceFile) -> None:
+    """A file name may be any bytes; one that is not Unicode cannot be cited."""
+    try:
+        file.doc_id.encode()
+    except UnicodeEncodeError as error:
+        shown = file.doc_id.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise UnreadableFile(shown, "its name is not valid Unicode", hint="Rename the file.") from error
 
 
 def split_document(

@@ -30,7 +30,7 @@ _CODE = re.compile(
     r"(?:(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|\d+(?:-\d+){2,}|\d+-0\d+)(?![\w-])"
 )
 _WORD = re.compile(r"(?<!\w)[^\W\d_][\w&]*(?:['’.&][^\W\d_]+)*['’]?")
-_SENTENCE_START = re.compile(r"(?:^|[.?!:;]\s+|[\"“(]\s*)$")
+_SENTENCE_START = re.compile(r"(?:[.?!:;]\s+|[\"“(]\s*)$")
 _LAST_WORD = re.compile(r"(\w+)\.\s+$")
 _NUMBER_AFTER = re.compile(r"\s(?:No\.\s)?(?P<number>\d+(?:\.\d+)*)(?![\w%°$/-]|,\d)")
 _JOINERS = frozenset({"of", "de", "la", "von", "van"})
@@ -131,18 +131,22 @@ def _name(run: list[re.Match[str]], question: str) -> Iterator[tuple[Span, Entit
 
 
 def _opens_a_sentence(word: re.Match[str], question: str) -> bool:
-    before = question[: word.start()]
+    before = question[max(0, word.start() - _NEAR) : word.start()]
     title = _LAST_WORD.search(before)
-    return _SENTENCE_START.search(before) is not None and not (title and fold(title[1]) in NEVER_LAST)
+    opens = len(before) < _NEAR and not before.strip()
+    return (opens or _SENTENCE_START.search(before) is not None) and not (title and fold(title[1]) in NEVER_LAST)
 
 
 def _surely_a_name(word: str) -> bool:
     return word.endswith(("'s", "’s")) or any(letter.isupper() for letter in word[1:])
 
 
-def mentions(text: str, entity: Entity) -> bool:
-    """Whether a text mentions the entity: all its words, in any form, close together; or its initials."""
-    folded = fold(text)
+def mentions(text: str, entity: Entity, *, folded: str | None = None) -> bool:
+    """Whether a text mentions the entity: all its words, in any form, close together; or its initials.
+
+    `folded` is the folded text, from one who has it at hand: to fold a long document takes a while.
+    """
+    folded = fold(text) if folded is None else folded
     if entity.kind is EntityKind.CODE:
         return _code_pattern(entity.words[0]).search(folded) is not None
     patterns = [_word_pattern(word, entity.kind) for word in entity.words]
