@@ -102,7 +102,8 @@ def test_many_questions_come_back_in_their_order(small: SmallCorpus, workers: in
     texts = [CANOLA, "?", WHEAT, HALVORSEN] * 10
     questions = [Question(str(number), text, NO_FILTERS) for number, text in enumerate(texts)]
 
-    outcomes = list(quoth.ask_many(iter(questions), workers=workers))
+    outcomes: list[Outcome | QuestionError] = []
+    quoth.answer_each(iter(questions), lambda _, outcome: outcomes.append(outcome), workers=workers)
 
     answered = [None if isinstance(one, QuestionError) else one.question.id for one in outcomes]
     assert answered == [None if text == "?" else str(number) for number, text in enumerate(texts)]

@@ -25,7 +25,7 @@ _BYTE_ORDER_MARKS = (
 )
 _DETECTION_SAMPLE = 1 << 20
 # What Western text never holds: several accented letters in a row, or a sign inside a word. Other encodings do.
-_NOT_WESTERN = re.compile(r"(?=[^\x00-\x7f]{4})\W*[^\W\d_a-zA-Z]|[^\W\d_][¡-©«-¯±-³¶¸¹»-¿][^\W\d_]")
+_NOT_WESTERN = re.compile(r"(?=[^\x00-\x7f]{4})\W{0,3}[^\W\d_a-zA-Z]|[^\W\d_][¡-©«-¯±-³¶¸¹»-¿][^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
@@ -84,18 +83,6 @@ class Quoth:
         with self._store.read() as reader:
             return read_path.ask(question, reader=reader, engine=self._engine_for(reader.info))
 
-    def ask_many(self, questions: Iterable[Question], *, workers: int) -> Iterator[Outcome | QuestionError]:
-        """Outcomes in the order of the questions, several at a time; one that cannot be asked gives its error."""
-        with ThreadPoolExecutor(max_workers=workers) as pool:
-            # A bounded window: a million questions are never all in memory.
-            waiting: deque[Future[Outcome | QuestionError]] = deque()
-            for question in questions:
-                waiting.append(pool.submit(self._ask_or_error, question))
-                if len(waiting) >= 4 * workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-
     def answer_each(
         self,
         questions: Iterable[Question],
@@ -103,9 +90,10 @@ class Quoth:
         *,
         workers: int,
     ) -> None:
-        """As `ask_many`, but each outcome is delivered at once, even while the next question is still awaited.
+        """Ask several questions at a time; a million are never all in memory. One that cannot be asked gives its error.
 
-        `deliver` is called in the order of the questions, by one thread of its own; what it raises is raised here.
+        `deliver` is called with each outcome as soon as it is there, in the order of the questions, by one thread of
+        its own; what it raises is raised here.
         """
         waiting: Queue[tuple[Question, Future[Outcome | QuestionError]] | None] = Queue(maxsize=4 * workers)
         stopped = threading.Event()

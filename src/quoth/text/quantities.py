@@ -15,14 +15,14 @@ _BELOW_ZERO = r"(?:(?<![^\s(])[-−])?"
 _TO = r"(?:[^\S\r\n]?[-–—]|\s?(?:to|and))\s?"
 _RANGE = rf"(?P<low>{_BELOW_ZERO}{_NUMBER})(?:{_TO}(?P<high>{_BELOW_ZERO}{_NUMBER}))?"
 _WORDS = sorted((name for name in UNITS if name not in {"$", "€", "£", '"', "pH", "ph", "in"}), key=len, reverse=True)
-# `in` is an inch only where no word follows: not in `3 in Ohio`.
-_UNIT = rf"(?:(?:{'|'.join(map(re.escape, _WORDS))})(?:s|es)?\.?|\"|in(?!\s?\w)\.?)"
+# `in` is an inch only where no word follows: not in `3 in Ohio`. A `"` is one only where it closes no quotation.
+_UNIT = rf"(?:(?:{'|'.join(map(re.escape, _WORDS))})(?:s|es)?\.?|(?<=\d)\"(?=[\s)/x×-])|in(?!\s?\w)\.?)"
 _DEGREES = r"degrees?\s(?P<scale>[CF]|Celsius|Fahrenheit)"
 # What the amount is of may stand inside the unit: `150 lb N/acre`, `20 kg of P2O5 per ha`.
 _SUBSTANCE = r"(?:\s(?:of\s)?(?:actual\s)?[A-Z][A-Za-z0-9]{0,4})?"
 _PER = rf"(?P<unit>{_UNIT})(?:{_SUBSTANCE}\s?(?:/|\bper\b)\s?(?P<per>{_UNIT})(?!\w))?"
-# Contracts write `forty-five (45) days`.
-_AFTER = re.compile(rf"(?<![\w.,/]){_RANGE}\)?(?:\s|-)?(?:{_DEGREES}|{_PER})(?!\w)")
+# Contracts write `forty-five (45) days`. The 810 of `MON-810` is no number of its own.
+_AFTER = re.compile(rf"(?<![\w.,/])(?<![^\W\d_]-){_RANGE}\)?(?:\s|-)?(?:{_DEGREES}|{_PER})(?!\w)")
 _BEFORE = re.compile(rf"(?<!\w)(?P<unit>{'|'.join(map(re.escape, PREFIX_UNITS))})\s?(?:of\s)?{_RANGE}(?![\w%])")
 
 

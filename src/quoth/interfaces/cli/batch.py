@@ -27,7 +27,9 @@ def command(
         Path | None, typer.Option("--output", "-o", help="Where to write; standard output if absent.")
     ] = None,
     index: IndexOption = DEFAULT_INDEX,
-    workers: Annotated[int, typer.Option(min=1, help="Questions answered at the same time.")] = os.cpu_count() or 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Questions answered at the same time; as many as cores if absent.")
+    ] = None,
     config: ConfigOption = None,
     assignments: SetOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
@@ -41,7 +43,9 @@ def command(
     """
     # Each worker embeds its own question: one thread each uses the cores better than all threads for each.
     threads = [] if any(one.startswith("embedding.threads") for one in assignments or ()) else ["embedding.threads=1"]
+    workers = workers or os.cpu_count() or 1
     quoth = open_quoth(index, config=config, assignments=[*(threads if workers > 1 else []), *(assignments or ())])
+    total = _line_count(questions)
     problems: list[str] = []
     try:
         with _lines(questions) as lines, _open_output(output) as out, progress_bars(quiet=quiet) as progress:
@@ -54,7 +58,7 @@ def command(
                     out.write(json_line(outcome_json(outcome)) + "\n")
                     out.flush()
                 if progress:
-                    progress("answering", next(done), 0)
+                    progress("answering", next(done), total)
 
             quoth.answer_each(_readable(lines, problems), write, workers=workers)
     except KeyboardInterrupt:
@@ -82,6 +86,14 @@ def _lines(source: str) -> TextIO:
         return Path(source).open(encoding="utf-8", errors="surrogateescape", newline="\n")
     except OSError as error:
         raise QuothError(f"cannot read {source}: {error.strerror}", hint="Give a file with questions.") from error
+
+
+def _line_count(source: str) -> int:
+    """How many questions a file holds, for the progress bar; 0 for a pipe, which cannot be read twice."""
+    if not Path(source).is_file():
+        return 0
+    with _lines(source) as lines:
+        return sum(1 for line in lines if line.strip())
 
 
 def _open_output(path: Path | None) -> nullcontext[TextIO] | TextIO:
