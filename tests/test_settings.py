@@ -230,3 +230,22 @@ def test_what_only_changes_the_speed_changes_no_digest(key: str, value: int) -> 
 def test_settings_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         Settings().selection.max_sentences = 3  # type: ignore[misc]
+
+
+def test_one_entry_of_a_mapping_can_be_set_by_itself() -> None:
+    settings = with_strings(Settings(), {"retrieval.tag_boost": "{crop: 0.1, practice: 0.2}"}, source="--set")
+    settings = with_strings(settings, {"retrieval.tag_boost.crop": "0.3"}, source="--set")
+
+    assert settings.retrieval.tag_boost == {"crop": 0.3, "practice": 0.2}
+
+
+def test_a_variable_can_name_one_entry_of_a_mapping() -> None:
+    assert environment_settings({"QUOTH_RETRIEVAL_TAG_BOOST_CROP": "0.3"}) == {"retrieval.tag_boost.crop": "0.3"}
+
+
+def test_what_cannot_change_an_answer_does_not_change_the_digest() -> None:
+    faster = with_strings(Settings(), {"embedding.threads": "1", "store.faiss_threshold": "5"}, source="--set")
+    other = with_strings(Settings(), {"selection.max_sentences": "5"}, source="--set")
+
+    assert faster.digest == Settings().digest
+    assert other.digest != Settings().digest

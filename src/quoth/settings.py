@@ -142,14 +142,24 @@ def read_settings_file(path: Path) -> Mapping[str, Any]:
 def environment_settings(environ: Mapping[str, str]) -> dict[str, str]:
     """Dotted keys from `QUOTH_SECTION_KEY` variables; an unknown one is an error, since a typo would go unnoticed."""
     names = {"QUOTH_" + key.upper().replace(".", "_"): key for key, _ in setting_keys()}
+    mappings = {name: key for name, key in names.items() if key in _mapping_keys()}
     found: dict[str, str] = {}
     for variable, value in environ.items():
         if not variable.startswith("QUOTH_") or variable in NOT_SETTINGS:
             continue
-        if variable not in names:
+        inside = next((name for name in mappings if variable.startswith(name + "_")), None)
+        if variable in names:
+            found[names[variable]] = value
+        elif inside:
+            found[f"{mappings[inside]}.{variable.removeprefix(inside + '_').lower()}"] = value
+        else:
             raise SettingsError(f"unknown variable {variable}", hint=_did_you_mean(variable, names))
-        found[names[variable]] = value
     return found
+
+
+def _mapping_keys() -> frozenset[str]:
+    """Keys whose value is a mapping; an entry of it can be set by itself, as `retrieval.tag_boost.crop`."""
+    return frozenset(key for key, default in setting_keys() if isinstance(default, Mapping))
 
 
 def with_values(settings: Settings, values: Mapping[str, Any], *, source: str) -> Settings:
@@ -179,6 +189,10 @@ def with_strings(settings: Settings, values: Mapping[str, str], *, source: str) 
 def with_value(settings: Settings, key: str, value: object, *, source: str) -> Settings:
     """Settings with one dotted key changed, checked for its type and range."""
     section_name, _, name = key.partition(".")
+    whole, _, entry = key.rpartition(".")
+    if whole in _mapping_keys():
+        held = getattr(getattr(settings, section_name), whole.removeprefix(f"{section_name}."))
+        return with_value(settings, whole, {**held, entry: value}, source=source)
     known = [one for one, _ in setting_keys()]
     if key not in known:
         raise SettingsError(f"{source}: unknown setting '{key}'", hint=_did_you_mean(key, known))

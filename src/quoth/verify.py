@@ -51,7 +51,7 @@ def verify_run(results: Iterable[Mapping[str, Any]], text_of: TextOf) -> Verific
 
 
 def _citations(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    for citation in [*result.get("answer_sentences", ()), *result.get("nearest", ())]:
+    for citation in [*(result.get("answer_sentences") or ()), *(result.get("nearest") or ())]:
         yield citation
         if citation.get("lead"):
             yield {"doc_id": citation.get("doc_id"), **citation["lead"]}

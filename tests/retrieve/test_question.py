@@ -200,3 +200,16 @@ def test_a_question_may_be_as_long_as_the_limit_and_no_longer() -> None:
 
 def test_an_endless_list_of_words_is_cut_to_what_a_search_can_bear() -> None:
     assert len(analysed(" ".join(f"word{number}" for number in range(300))).terms) == 64
+
+
+@pytest.mark.parametrize(
+    ("lexical", "semantic", "expected"),
+    [(None, None, (0.3, 0.7)), (0.6, None, (0.6, 0.4)), (None, 0.6, (0.4, 0.6)), (0.5, 0.2, (0.5, 0.2))],
+)
+def test_one_weight_alone_leaves_the_rest_to_the_other(
+    lexical: float | None, semantic: float | None, expected: tuple[float, float]
+) -> None:
+    settings = RetrievalSettings(alpha_lexical=lexical, alpha_semantic=semantic)
+    found = analyse(Question("1", "How deep?", NO_FILTERS), profile=load_profile("general"), settings=settings)
+
+    assert (found.alpha_lexical, found.alpha_semantic) == pytest.approx(expected)

@@ -230,10 +230,14 @@ def test_fewer_than_two_sentences_repeat_nothing(count: int) -> None:
     assert redundancy(at_angles()[:count]) == 0.0
 
 
+def from_a_quarter(one: Ranked) -> bool:
+    return one.fused >= 0.25
+
+
 def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
     found = tuple(scored(0.9, 0.85, 0.8, 0.1))
     selection = select(
-        found, at_angles(0.9, 0.0, 0.0), support_score=0.25, neighbours=alone, settings=SelectionSettings()
+        found, at_angles(0.9, 0.0, 0.0), supports=from_a_quarter, neighbours=alone, settings=SelectionSettings()
     )
 
     assert [one.sentence for one in selection.evidence] == [found[0].sentence, found[2].sentence]
@@ -245,7 +249,7 @@ def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
 @pytest.mark.parametrize(("score", "count"), [(0.25, 1), (0.2499, 0)])
 def test_a_sentence_supports_from_the_support_score_on(score: float, count: int) -> None:
     selection = select(
-        tuple(scored(score)), at_angles(), support_score=0.25, neighbours=alone, settings=SelectionSettings()
+        tuple(scored(score)), at_angles(), supports=from_a_quarter, neighbours=alone, settings=SelectionSettings()
     )
 
     assert (len(selection.supporting), len(selection.evidence)) == (count, count)
@@ -253,7 +257,7 @@ def test_a_sentence_supports_from_the_support_score_on(score: float, count: int)
 
 def test_support_is_counted_by_fused_score_whatever_the_order() -> None:
     boosted = ranked(sentence("Sow."), 0.2, order=1.0)
-    selection = select((boosted,), at_angles(), support_score=0.25, neighbours=alone, settings=SelectionSettings())
+    selection = select((boosted,), at_angles(), supports=from_a_quarter, neighbours=alone, settings=SelectionSettings())
 
     assert selection.evidence == ()
 

@@ -169,3 +169,38 @@ def test_no_name_is_special(name: str) -> None:
     question = f"what did the farmers of {name.title()}x plant?"
 
     assert [one.text for one in entities(question)] == [f"{name.title()}x"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Why was the request from Dr. Halloran denied?", ["Halloran"]),
+        ("What was decided for Lot 305?", ["Lot 305"]),
+        ("What was decided on application 2023-031?", ["2023-031"]),
+        ("Is a range of 5-10 usual?", []),
+        ('Is "ZX-4471" safe?', ["ZX-4471"]),
+        ("What did Ohio report in 2019?", ["Ohio", "2019"]),
+    ],
+)
+def test_titles_numbers_and_codes_are_read_as_people_do(question: str, expected: list[str]) -> None:
+    assert [one.text for one in entities(question)] == expected
+
+
+def test_a_numbered_thing_is_not_another_of_its_kind() -> None:
+    (lot,) = entities("What was decided for Lot 305?")
+
+    assert mentions("The owner of Lot 305 applied.", lot)
+    assert not mentions("The owner of Lot 47 applied; 212 lots remain.", lot)
+
+
+def test_initials_with_an_ampersand_stand_for_the_words() -> None:
+    (covenants,) = entities("What do our CC&Rs require?")
+
+    assert mentions("Declaration of Covenants, Conditions and Restrictions", covenants)
+
+
+def test_a_short_word_is_not_found_inside_a_longer_one() -> None:
+    (corn,) = entities("Is this about Corn?")
+
+    assert mentions("Corn is sown.", corn)
+    assert not mentions("A corner post.", corn)

@@ -50,7 +50,7 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
     presumed = _presumed_entities(text, profile)
     exact = any(one.kind in {EntityKind.QUOTED, EntityKind.CODE} for one, *_ in presumed)
     kind = question_kind(search_text, exact=exact)
-    lexical = LEXICAL_WEIGHTS[kind] if settings.alpha_lexical is None else settings.alpha_lexical
+    lexical, semantic = _weights(kind, settings)
     return Analysis(
         question=question,
         search_text=search_text,
@@ -60,8 +60,16 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
         entities=presumed,
         quantities=_presumed_quantities(text),
         alpha_lexical=lexical,
-        alpha_semantic=1 - lexical if settings.alpha_semantic is None else settings.alpha_semantic,
+        alpha_semantic=semantic,
     )
+
+
+def _weights(kind: QuestionKind, settings: RetrievalSettings) -> tuple[float, float]:
+    """The lexical and the semantic weight: as set, else by the kind; one of them alone gives the other the rest."""
+    lexical, semantic = settings.alpha_lexical, settings.alpha_semantic
+    if lexical is None:
+        lexical = LEXICAL_WEIGHTS[kind] if semantic is None else 1 - semantic
+    return lexical, 1 - lexical if semantic is None else semantic
 
 
 def _checked(text: str, limit: int) -> str:

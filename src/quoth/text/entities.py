@@ -167,21 +167,21 @@ def word_occurs(folded: str, word: str, kind: EntityKind) -> bool:
 
 def _word_pattern(word: str, kind: EntityKind) -> re.Pattern[str]:
     if kind is EntityKind.NAME:
-        return _prefix(_stem(word))
+        return _prefix(_stem(word), whole=len(word) <= 4)
     if kind is EntityKind.YEAR:
         return re.compile(rf"\b(?:{word}|{word[:3]}0s)\b")
     if kind is EntityKind.DATE and not word.isdigit():
         return re.compile(rf"\b{word}")
-    return _prefix(singular(word), before="0?")
+    return _prefix(singular(word), before="0?", whole=len(word) <= 4)
 
 
-def _prefix(word: str, *, before: str = "") -> re.Pattern[str]:
+def _prefix(word: str, *, whole: bool, before: str = "") -> re.Pattern[str]:
     """Words that begin so; a last `y` may have become the `ie` of a plural (`City`, `Cities`).
 
-    A short word has to be the whole one but for its ending: `Ann` is not in `annual`, nor the 5th in `50`.
+    A short word has to be the `whole` one but for its ending: `Corn` is not in `corner`, nor the 5th in `50`.
     """
     last = "(?:y|ie)" if word.endswith("y") else re.escape(word[-1:])
-    after = r"(?:e?s|st|nd|rd|th)?(?!\w)" if len(word) <= 3 else ""
+    after = r"(?:e?s|st|nd|rd|th)?(?!\w)" if whole else ""
     return re.compile(rf"(?<!\w){before}{re.escape(word[:-1])}{last}{after}")
 
 
