@@ -104,7 +104,7 @@ def test_a_sentence_carries_its_place_tags_and_source() -> None:
         "section": ["Sowing", "Depth"],
         "page": None,
         "doc_sha256": "f" * 64,
-        "kind": "paragraph",
+        "region": "paragraph",
         "lead": None,
         "companion_of": None,
     }

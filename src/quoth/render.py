@@ -65,7 +65,7 @@ def citation_json(citation: Citation) -> dict[str, Any]:
         "section": list(sentence.section),
         "page": sentence.page,
         "doc_sha256": citation.doc_sha256,
-        "kind": sentence.kind.value,
+        "region": sentence.kind.value,
         "lead": _quote_json(sentence.lead) if sentence.lead else None,
         "companion_of": citation.companion_of,
     }
@@ -89,7 +89,7 @@ def sentence_json(sentence: Sentence) -> dict[str, Any]:
     """A sentence as `show --sentences` and `export` list it."""
     return {
         **_quote_json(sentence.quote, doc_id=sentence.doc_id),
-        "kind": sentence.kind.value,
+        "region": sentence.kind.value,
         "section": list(sentence.section),
         "page": sentence.page,
         "tags": main_tags(sentence.tags),
