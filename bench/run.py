@@ -90,7 +90,7 @@ class Places:
     def run(self, command: Sequence[str]) -> tuple[str, float]:
         """What a command writes, and the seconds from its start to its end."""
         began = time.perf_counter()
-        done = subprocess.run(command, cwd=self.work, env=environment(), capture_output=True, check=False)
+        done = subprocess.run(command, cwd=self.work, env=environment(self.work), capture_output=True, check=False)
         seconds = time.perf_counter() - began
         if done.returncode:
             raise BenchError(f"{' '.join(command)} failed:\n{done.stderr.decode(errors='replace')[-2000:]}")
@@ -137,7 +137,7 @@ def started(command: Sequence[str], work: Path) -> Iterator[Side]:
         subprocess.Popen(
             command,
             cwd=work,
-            env=environment(),
+            env=environment(work),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -151,10 +151,14 @@ def started(command: Sequence[str], work: Path) -> Iterator[Side]:
                 process.stdin.close()
 
 
-def environment() -> dict[str, str]:
-    """The caller's, without settings of Quoth, and with the model hub kept out of the reference's start."""
+def environment(work: Path) -> dict[str, str]:
+    """The caller's without settings of Quoth, the model hub kept out of the reference's start.
+
+    Bytecode is kept in `work`: a start is measured as it is on an installed program, whatever installed it.
+    """
     kept = {key: value for key, value in os.environ.items() if not key.startswith("QUOTH_") or key == "QUOTH_CACHE_DIR"}
-    return kept | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
+    return kept | {"PYTHONPYCACHEPREFIX": str(work / "bytecode"), "HF_HUB_OFFLINE": "1"}
 
 
 def build_indexes(places: Places) -> dict[str, Any]:
