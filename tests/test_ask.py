@@ -109,7 +109,9 @@ def test_an_answer_is_quoted_from_its_document(guides: Desk) -> None:
 
 def test_every_quote_is_an_exact_slice_even_behind_carriage_returns(guides: Desk) -> None:
     for question in ("At what depth is canola seed sown?", "At what pH does canola grow best?", "grain moisture"):
-        for one in guides.answer(question, decision__abstain="false").citations:
+        citations = guides.answer(question, decision__abstain="false").citations
+        assert citations
+        for one in citations:
             span = one.sentence.quote.span
             assert guides.text(one.sentence.doc_id)[span.start : span.end] == one.sentence.text
 

@@ -118,6 +118,7 @@ def test_no_citation_of_any_sample_question_is_inexact(corpus: str, results: dic
     for question in _questions(corpus):
         result = results[question["id"]]
         cited = result["answer_sentences"] + result["nearest"]
+        assert cited
         leads = [{**one["lead"], "doc_id": one["doc_id"]} for one in cited if one["lead"]]
         for one in [*cited, *leads]:
             assert _text(corpus, one["doc_id"])[one["start"] : one["end"]] == one["text"]

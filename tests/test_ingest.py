@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -332,3 +333,41 @@ def test_a_report_is_frozen(corpus: Corpus) -> None:
 
     with pytest.raises(dataclasses.FrozenInstanceError):
         corpus.ingest().unchanged = 3  # type: ignore[misc]
+
+
+def test_what_is_no_file_is_not_waited_for(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow canola.")
+    os.mkfifo(corpus.root / "pipe.md")
+    (corpus.root / "loop.md").symlink_to("loop.md")
+    (corpus.root / "nowhere.md").symlink_to("missing.md")
+
+    assert corpus.ingest().written == ("a.md",)
+
+
+def test_a_document_refused_under_another_profile_does_not_keep_its_old_tags(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow canola.")
+    corpus.put("b.md", "Sow wheat.")
+    corpus.ingest()
+    corpus.put("a.md", b"Sow \x00 canola.")
+
+    with pytest.raises(SettingsError, match=r"another profile every document must be read, but a\.md"):
+        corpus.ingest(profile=load_profile("general"))
+
+    assert corpus.document("b.md").text == "Sow wheat."
+
+
+@pytest.mark.parametrize("title", ['"\\uD83C"', "[" * 3000])
+def test_odd_front_matter_refuses_its_own_file_only(corpus: Corpus, title: str) -> None:
+    corpus.put("a.md", "Sow canola.")
+    corpus.put("odd.md", f"---\ntitle: {title}\n---\n\nSow wheat.")
+
+    report = corpus.ingest()
+
+    assert (report.written, [one.path for one in report.refused]) == (("a.md",), ["odd.md"])
+
+
+def test_a_title_in_surrogate_pairs_is_made_whole(corpus: Corpus) -> None:
+    corpus.put("a.md", '---\ntitle: "\\uD83C\\uDF3D"\n---\n\nSow corn.')
+    corpus.ingest()
+
+    assert corpus.document("a.md").metadata.title == "\N{EAR OF MAIZE}"

@@ -126,3 +126,17 @@ def test_a_long_text_is_shortened_in_the_message() -> None:
     ).failures
 
     assert failure.why == f"the document says {'y' * 57 + '…'!r}, the citation {'x' * 57 + '…'!r}"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"final_answer": "Sow at 5 cm."}, ["its final_answer is not the quoted sentences"]),
+        ({"final_answer": "Sow at 2.5 cm.", "abstained": True}, ["it abstains and answers, or does neither"]),
+        ({"final_answer": "Sow at 2.5 cm.", "abstained": False}, []),
+    ],
+)
+def test_a_result_must_say_what_it_cites(more: dict[str, Any], expected: list[str]) -> None:
+    result = {"question_id": "7", "answer_sentences": [citation(0, 14, "Sow at 2.5 cm.")], **more}
+
+    assert [failure.why for failure in verify_run([result], TEXTS.get).failures] == expected

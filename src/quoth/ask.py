@@ -99,8 +99,10 @@ def _query(analysis: Analysis, vector: Vectors | None, settings: Settings) -> Qu
 
 def _supports(analysis: Analysis, engine: Engine) -> Callable[[Ranked], bool]:
     """Whether a sentence is evidence for the question: near enough to it, and not about something else."""
-    floor = engine.settings.decision.support_score if engine.settings.decision.abstain else 0.0
-    return lambda one: one.fused >= floor and on_topic(one.sentence, analysis, engine.profile)
+    decision = engine.settings.decision
+    if not decision.abstain:
+        return lambda _: True
+    return lambda one: one.fused >= decision.support_score and on_topic(one.sentence, analysis, engine.profile)
 
 
 def _authorities(ranked: tuple[Ranked, ...], reader: Reader, profile: Profile) -> dict[str, DocumentInfo]:

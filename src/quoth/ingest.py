@@ -11,14 +11,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from quoth.corpus.load import SourceFile, SourceText, find_files, read_text
 from quoth.corpus.manifest import Rule, fields_for, merged, metadata, read_manifest, with_tags
 from quoth.corpus.tags import Tagger, document_tagger
 from quoth.errors import CorpusError, NoIndex, SettingsError, UnreadableFile
 from quoth.profile import Profile
 from quoth.protocols import Embedder, Progress, Store
+from quoth.settings import parse_yaml
 from quoth.text.sentences import SPLITTER_VERSION, split
 from quoth.types import Document, IndexInfo, Quote, Region, RegionKind, Sentence, Span, SplitDocument
 
@@ -55,8 +54,15 @@ def ingest(
             "no documents found" + (f" (only {others})" if others else ""),
             hint="Give a folder with .md or .txt files.",
         )
-    _check_profile(store, profile, {file.doc_id for file in found.files})
-    work = _Work(profile, known=store.fingerprints(), progress=progress, total=len(found.files))
+    profile_changed = _profile_changed(store, profile, {file.doc_id for file in found.files})
+    work = _Work(
+        profile,
+        profile_changed=profile_changed,
+        known=store.fingerprints(),
+        progress=progress,
+        total=len(found.files),
+    )
+    work.refused.extend(map(_refused, found.closed))
     documents = work.changed(found.files)
     first = next(documents, None)
     if first is None and not work.known:
@@ -73,25 +79,41 @@ def ingest(
     )
 
 
-def _check_profile(store: Store, profile: Profile, found: set[str]) -> None:
-    """Tags of two profiles must not mix: a changed profile needs every document read again."""
+def _profile_changed(store: Store, profile: Profile, found: set[str]) -> bool:
+    """Whether the index was made with another profile. Then every document is needed: tags of two must not mix."""
     try:
         with store.read() as reader:
             info, ids = reader.info, {document.id for document in reader.documents()}
     except NoIndex:
-        return
-    if info.profile_source != profile.source and not ids <= found:
+        return False
+    if info.profile_source == profile.source:
+        return False
+    if not ids <= found:
         raise SettingsError(
             f"the index holds {len(ids - found)} other documents, tagged by its own '{info.profile_name}' profile",
             hint="Ingest all the folders again in one command, or use another --index.",
         )
+    return True
+
+
+def _refused(error: UnreadableFile) -> Refused:
+    return Refused(error.path, str(error).removeprefix(f"{error.path}: "), error.hint)
 
 
 class _Work:
     """Walks the files once, as the store asks for documents, and counts what became of each."""
 
-    def __init__(self, profile: Profile, *, known: Mapping[str, str], progress: Progress | None, total: int) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        *,
+        profile_changed: bool,
+        known: Mapping[str, str],
+        progress: Progress | None,
+        total: int,
+    ) -> None:
         self.profile = profile
+        self.profile_changed = profile_changed
         self.known = known
         self.progress = progress
         self.total = total
@@ -107,7 +129,12 @@ class _Work:
             try:
                 document = self._split_if_changed(file)
             except UnreadableFile as error:
-                self.refused.append(Refused(error.path, str(error).removeprefix(f"{error.path}: "), error.hint))
+                if file.doc_id in self.known and self.profile_changed:
+                    # Its old form would stay in the index, tagged by the old profile.
+                    raise SettingsError(
+                        f"with another profile every document must be read, but {error}", hint=error.hint
+                    ) from error
+                self.refused.append(_refused(error))
                 continue
             finally:
                 if self.progress:
@@ -191,12 +218,7 @@ def _front_matter(text: str, regions: Iterable[Region]) -> Mapping[str, Any]:
     if block is None:
         return {}
     lines = text[block.start : block.end].strip().splitlines()
-    try:
-        content = yaml.safe_load("\n".join(lines[1:-1]))
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist, such as 2022-13-01
-        raise SettingsError(
-            f"its front matter is not valid YAML: {error}", hint="Correct the lines between ---."
-        ) from error
+    content = parse_yaml("\n".join(lines[1:-1]), what="its front matter", hint="Correct the lines between ---.")
     if content is not None and not isinstance(content, dict):
         raise SettingsError("its front matter is not a mapping", hint="Write `key: value` lines between the --- lines.")
     return content or {}

@@ -122,18 +122,24 @@ def setting_keys() -> Iterator[tuple[str, Any]]:
             yield f"{section.name}.{one.name}", getattr(getattr(Settings(), section.name), one.name)
 
 
+def parse_yaml(source: str | bytes, *, what: str, hint: str) -> Any:  # noqa: ANN401 - YAML holds anything
+    """The content of a YAML text; `what` names it in the error."""
+    try:
+        return yaml.safe_load(source)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # A date that does not exist (2022-13-01) is a ValueError, a thousand brackets a RecursionError.
+        raise SettingsError(f"{what} is not valid YAML: {error}", hint=hint) from error
+
+
 def read_settings_file(path: Path) -> Mapping[str, Any]:
     """The content of a `quoth.yaml`."""
     try:
-        content = yaml.safe_load(path.read_bytes()) or {}
+        source = path.read_bytes()
     except OSError as error:
         raise SettingsError(
             f"cannot read {path}: {error.strerror}", hint="Check the path given to --config."
         ) from error
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist, such as 2022-13-01
-        raise SettingsError(
-            f"{path} is not valid YAML: {error}", hint="Correct the file; see docs/settings.md."
-        ) from error
+    content = parse_yaml(source, what=str(path), hint="Correct the file; see docs/settings.md.") or {}
     if not isinstance(content, dict):
         raise SettingsError(f"{path} must hold a mapping", hint="For example: selection: {max_sentences: 4}")
     return content
@@ -178,10 +184,7 @@ def with_values(settings: Settings, values: Mapping[str, Any], *, source: str) -
 def with_strings(settings: Settings, values: Mapping[str, str], *, source: str) -> Settings:
     """Settings with `key=value` texts put over them, read as YAML scalars (`0.4`, `true`, `{crop: 0.1}`)."""
     for key, text in values.items():
-        try:
-            value = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError) as error:
-            raise SettingsError(f"{source}: {key}={text} cannot be read", hint="Quote the value.") from error
+        value = parse_yaml(text, what=f"{source}: {key}={text}", hint="Quote the value.")
         settings = with_value(settings, key, value, source=source)
     return settings
 

@@ -41,6 +41,8 @@ def verify_run(results: Iterable[Mapping[str, Any]], text_of: TextOf) -> Verific
     count = 0
     failures: list[Failure] = []
     for result in results:
+        if (why := _contradiction(result)) is not None:
+            failures.append(Failure(str(result.get("question_id")), "-", 0, 0, why))
         for citation in _citations(result):
             count += 1
             why = _why_wrong(citation, text_of)
@@ -48,6 +50,16 @@ def verify_run(results: Iterable[Mapping[str, Any]], text_of: TextOf) -> Verific
                 place = (citation.get("doc_id"), citation.get("start"), citation.get("end"))
                 failures.append(Failure(str(result.get("question_id")), *place, why))  # type: ignore[arg-type]
     return Verification(count, tuple(failures))
+
+
+def _contradiction(result: Mapping[str, Any]) -> str | None:
+    """What is wrong with a result as a whole: it says other words than it cites, or denies that it answers."""
+    texts = [citation.get("text") for citation in result.get("answer_sentences") or ()]
+    if "final_answer" in result and result["final_answer"] != "\n".join(map(str, texts)):
+        return "its final_answer is not the quoted sentences"
+    if "abstained" in result and bool(result["abstained"]) == bool(texts):
+        return "it abstains and answers, or does neither"
+    return None
 
 
 def _citations(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

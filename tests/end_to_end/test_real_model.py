@@ -35,7 +35,7 @@ def test_a_batch_gives_what_ask_gives(agriculture: Path) -> None:
     by_id = {result["question_id"]: line for line in _batch(agriculture).lines for result in [json.loads(line)]}
 
     for question in questions[:3] + questions[-3:]:
-        ask = ("ask", question["question"], "--index", agriculture, "--json", "--set", "embedding.threads=1")
+        ask = ("ask", question["question"], "--index", agriculture, "--json")
         asked = run(*ask, variables=MINILM).text
         named = asked.replace('"question_id": "1"', f'"question_id": "{question["id"]}"', 1)
         assert by_id[question["id"]] + "\n" == named

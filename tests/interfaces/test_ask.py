@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .command_line import failed, run
+from .command_line import failed, run, write_files
 from .small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
 
 FIRST_NINE = [
@@ -135,3 +137,13 @@ def test_timings_are_talk(small: SmallCorpus) -> None:
 
     assert timed.data == plain.data
     assert timed.talk.startswith("opened in ")
+
+
+def test_the_terminal_shows_the_words_and_nothing_that_drives_it(tmp_path: Path) -> None:
+    write_files(tmp_path / "odd", {"a.md": "# Head \x1b[31mred\n\nMix a:b:c and see :x: or :corn: there.\n"})
+    assert run("ingest", tmp_path / "odd", "--index", tmp_path / "index").code == 0
+
+    ran = run("ask", "Mix a:b:c and see :x: or :corn: there", "--index", tmp_path / "index")
+
+    assert ran.lines[0].strip() == "Mix a:b:c and see :x: or :corn: there."
+    assert "\x1b" not in ran.text

@@ -210,3 +210,21 @@ def test_an_error_of_the_index_stops_the_batch_at_once(own: SmallCorpus) -> None
     program = start("batch", "-", "--index", own.index, stdout=subprocess.PIPE)
 
     assert failed(finish(program, f"{CANOLA}\n".encode() * 100), str(own.index))
+
+
+def test_the_questions_are_never_overwritten_by_the_answers(small: SmallCorpus, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.txt"
+    questions.write_text(CANOLA, encoding="utf-8")
+
+    ran = run("batch", questions, "--index", small.index, "-o", questions)
+
+    assert (ran.code, questions.read_text(encoding="utf-8")) == (1, CANOLA)
+    assert "holds the questions" in ran.talk
+
+
+def test_a_wrong_setting_is_said_before_an_old_run_is_overwritten(small: SmallCorpus, tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text("old\n", encoding="utf-8")
+
+    ran = _batch(small, CANOLA, "-o", tmp_path / "run.jsonl", "--set", "selection.max_sentence=3")
+
+    assert (ran.code, (tmp_path / "run.jsonl").read_text(encoding="utf-8")) == (1, "old\n")

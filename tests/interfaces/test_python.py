@@ -145,3 +145,17 @@ def test_an_open_one_answers_from_what_is_ingested_later(own: SmallCorpus) -> No
     assert _said(quoth.ask(barley)) == barley
     assert quoth.info.generation == before.generation + 1
     assert quoth.info.digest != before.digest
+
+
+def test_filters_are_given_in_one_place(small: SmallCorpus) -> None:
+    quoth = Quoth.open(small.index, settings=SETTINGS)
+
+    with pytest.raises(TypeError, match="filters of its own"):
+        quoth.ask(Question("1", WHEAT, NO_FILTERS), doc_ids=["canola.md"])
+
+
+def test_one_document_may_be_named_without_a_list(small: SmallCorpus) -> None:
+    quoth = Quoth.open(small.index, settings=SETTINGS)
+
+    assert quoth.ask(WHEAT, doc_ids="wheat.md") == quoth.ask(WHEAT, doc_ids=["wheat.md"])
+    assert isinstance(quoth.ask(WHEAT, doc_ids="wheat.md"), Answer)

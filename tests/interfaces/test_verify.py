@@ -82,6 +82,7 @@ def test_the_tampered_citation_is_named_and_no_other(
 ) -> None:
     citation = results[0]["answer_sentences"][0]
     tamper(citation)
+    results[0]["final_answer"] = "\n".join(str(one.get("text")) for one in results[0]["answer_sentences"])
     place = {"index": ("--index", small.index), "root": ("--root", small.folder)}[against]
 
     ran = _verify(results, tmp_path, *place, "--json")

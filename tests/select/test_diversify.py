@@ -143,48 +143,48 @@ def test_nothing_is_worth_quoting_where_nothing_supports() -> None:
 def test_a_sentence_comes_with_the_one_that_takes_it_back(taking_back: str) -> None:
     main, after = in_a_row("Sow at 2.5 cm.", taking_back)
 
-    assert companions_of(main, Page([main, after]).neighbours) == [after]
+    assert companions_of(main, Page([main, after]).neighbours) == ([after], [])
 
 
 @pytest.mark.parametrize("after", ["Butter is dear.", "Yeti live there.", "Roll, however.", "Exceptional yields."])
 def test_a_sentence_that_goes_on_is_no_companion(after: str) -> None:
     main, other = in_a_row("Sow at 2.5 cm.", after)
 
-    assert companions_of(main, Page([main, other]).neighbours) == []
+    assert companions_of(main, Page([main, other]).neighbours) == ([], [])
 
 
 @pytest.mark.parametrize("opening", ["It", "This", "They", "These", "Such", "The latter", "Both", "“It"])
 def test_a_sentence_comes_with_the_one_it_refers_to(opening: str) -> None:
     before, main = in_a_row("Canola is small.", f"{opening} must be sown shallow.")
 
-    assert companions_of(main, Page([before, main]).neighbours) == [before]
+    assert companions_of(main, Page([before, main]).neighbours) == ([], [before])
 
 
 @pytest.mark.parametrize("main", ["Italy grows rice.", "This Agreement ends.", "Thistles grow.", "The crop grows."])
 def test_a_sentence_that_names_its_subject_needs_no_companion(main: str) -> None:
     before, one = in_a_row("Canola is small.", main)
 
-    assert companions_of(one, Page([before, one]).neighbours) == []
+    assert companions_of(one, Page([before, one]).neighbours) == ([], [])
 
 
 def test_a_sentence_can_have_a_companion_on_either_side() -> None:
     before, main, after = in_a_row("Canola is small.", "It is sown shallow.", "However, not in sand.")
 
-    assert companions_of(main, Page([before, main, after]).neighbours) == [before, after]
+    assert companions_of(main, Page([before, main, after]).neighbours) == ([after], [before])
 
 
 def test_a_companion_is_never_from_another_section() -> None:
     main = sentence("Sow.", section=("Wheat",))
     after = sentence("However, not here.", 100, section=("Rice",))
 
-    assert companions_of(main, Page([main, after]).neighbours) == []
+    assert companions_of(main, Page([main, after]).neighbours) == ([], [])
 
 
 @pytest.mark.parametrize("kind", [RegionKind.HEADING, RegionKind.TABLE_ROW, RegionKind.CODE])
 def test_a_companion_is_always_prose(kind: RegionKind) -> None:
     before, main = sentence("Canola", kind=kind), sentence("It is small.", 100)
 
-    assert companions_of(main, Page([before, main]).neighbours) == []
+    assert companions_of(main, Page([before, main]).neighbours) == ([], [])
 
 
 def test_a_companion_follows_its_sentence_and_names_it() -> None:
@@ -213,11 +213,18 @@ def test_a_sentence_whose_companion_does_not_fit_is_left_out() -> None:
     assert [one.sentence for one in evidence] == [first, last]
 
 
-def test_the_first_sentence_comes_even_alone() -> None:
-    main, after = in_a_row("Sow.", "However, roll.")
-    evidence = complete([ranked(main, 0.9)], Page([main, after]).neighbours, limit=1)
+def test_what_takes_the_first_sentence_back_comes_even_beyond_the_limit() -> None:
+    before, main, after = in_a_row("Fences are walls.", "They may be 2 m high.", "However, not at corners.")
+    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).neighbours, limit=1)
 
-    assert [one.sentence for one in evidence] == [main]
+    assert [one.sentence for one in evidence] == [main, after]
+
+
+def test_the_sentence_referred_to_gives_way_to_the_one_that_takes_back() -> None:
+    before, main, after = in_a_row("Fences are walls.", "They may be 2 m high.", "However, not at corners.")
+    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).neighbours, limit=2)
+
+    assert [one.sentence for one in evidence] == [main, after]
 
 
 def test_redundancy_is_the_mean_cosine_between_each_two() -> None:

@@ -40,10 +40,12 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The files to read, in order of their ids, and how many others there were by ending."""
+    """The files to read, in order of their ids, how many others there were by ending, and what could not be looked
+    into."""
 
     files: tuple[SourceFile, ...]
     ignored: Counter[str]
+    closed: tuple[UnreadableFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +68,21 @@ def find_files(paths: Iterable[Path]) -> Found:
     """The readable files under `paths`. A folder is a corpus root; a single file's root is its folder."""
     by_id: dict[str, SourceFile] = {}
     ignored: Counter[str] = Counter()
+    closed: list[UnreadableFile] = []
     for given in paths:
-        for file in _expand(given, ignored):
+        for file in _expand(given, ignored, closed):
             other = by_id.setdefault(file.doc_id, file)
             if other.path.resolve() != file.path.resolve():
                 raise CorpusError(
                     f"{other.path} and {file.path} would both be '{file.doc_id}'",
                     hint="Ingest the folder that holds both, so that their ids differ.",
                 )
-    return Found(tuple(by_id[doc_id] for doc_id in sorted(by_id)), ignored)
+    return Found(tuple(by_id[doc_id] for doc_id in sorted(by_id)), ignored, tuple(closed))
 
 
-def _expand(given: Path, ignored: Counter[str]) -> list[SourceFile]:
+def _expand(given: Path, ignored: Counter[str], closed: list[UnreadableFile]) -> list[SourceFile]:
     if given.is_dir():
-        return _walk(given, ignored)
+        return _walk(given, ignored, closed)
     if not given.exists():
         raise CorpusError(f"{given} does not exist", hint="Give a folder or a file with documents.")
     if given.suffix.lower() not in FORMATS:
@@ -87,15 +90,21 @@ def _expand(given: Path, ignored: Counter[str]) -> list[SourceFile]:
     return [SourceFile(given.name, given, given.parent, FORMATS[given.suffix.lower()])]
 
 
-def _walk(root: Path, ignored: Counter[str]) -> list[SourceFile]:
-    """Files below `root`; hidden files and folders are left out, and so is any link that leads outside."""
-    inside = root.resolve()
+def _walk(root: Path, ignored: Counter[str], closed: list[UnreadableFile]) -> list[SourceFile]:
+    """Files below `root`; hidden files and folders are left out, and so is any link that leads outside or nowhere."""
+    inside = Path(os.path.realpath(root))
     files = []
-    for folder, folders, names in os.walk(root):
+
+    def refuse(error: OSError) -> None:
+        why, hint = f"the folder cannot be read: {error.strerror}", "Check the rights of the folder."
+        closed.append(UnreadableFile(os.path.relpath(error.filename, root), why, hint=hint))
+
+    for folder, folders, names in os.walk(root, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)
-            if name.startswith(".") or not path.resolve().is_relative_to(inside):
+            # A pipe or a device would keep us waiting; only a file is read.
+            if name.startswith(".") or not path.is_file() or not Path(os.path.realpath(path)).is_relative_to(inside):
                 continue
             if (ending := path.suffix.lower()) in FORMATS:
                 files.append(SourceFile(path.relative_to(root).as_posix(), path, root, FORMATS[ending]))

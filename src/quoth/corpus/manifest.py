@@ -9,9 +9,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from quoth.errors import SettingsError
+from quoth.settings import parse_yaml
 from quoth.types import Metadata, Supersession, Tags
 
 MANIFEST_NAME = "corpus.yaml"
@@ -34,10 +33,7 @@ def read_manifest(root: Path, *, facets: Collection[str]) -> tuple[Rule, ...]:
     path = root / MANIFEST_NAME
     if not path.is_file():
         return ()
-    try:
-        content = yaml.safe_load(path.read_bytes()) or {}
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist, such as 2022-13-01
-        raise SettingsError(f"{path} is not valid YAML: {error}", hint=_HINT) from error
+    content = parse_yaml(path.read_bytes(), what=str(path), hint=_HINT) or {}
     entries = content.get("documents") if isinstance(content, dict) and set(content) <= {"documents"} else None
     if not isinstance(entries, list):
         raise SettingsError(f"{path} must hold one key, 'documents', with a list of rules", hint=_HINT)
@@ -117,10 +113,18 @@ def _wrong(place: str, key: str, wanted: str, value: object) -> SettingsError:
 def _text(fields: Mapping[str, Any], key: str, place: str) -> str | None:
     value = fields.get(key)
     if value is None or isinstance(value, str):
-        return value
+        return value and _whole(value, place, key)
     if isinstance(value, int | float | date) and not isinstance(value, bool):
         return str(value)  # `title: 2021` is a title all the same
     raise _wrong(place, key, "text", value)
+
+
+def _whole(value: str, place: str, key: str) -> str:
+    """Text whose characters YAML gave as surrogate pairs (`"\\uD83C\\uDF3D"`) made whole; half a pair is no text."""
+    try:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise _wrong(place, key, "text", value) from error
 
 
 def _flag(fields: Mapping[str, Any], key: str, place: str) -> bool | None:
@@ -153,10 +157,11 @@ def _supersessions(value: object, place: str) -> tuple[Supersession, ...]:
 
 def _supersession(entry: object, place: str) -> Supersession:
     if isinstance(entry, str):
-        return Supersession(by=entry, section=None)
+        return Supersession(by=_whole(entry, place, "superseded_by"), section=None)
     if isinstance(entry, dict) and set(entry) <= {"by", "section"} and isinstance(entry.get("by"), str):
         section = entry.get("section")
-        return Supersession(by=entry["by"], section=None if section is None else str(section))
+        by = _whole(entry["by"], place, "superseded_by")
+        return Supersession(by, None if section is None else _whole(str(section), place, "superseded_by"))
     raise _wrong(place, "superseded_by", "a document id, or a list of {section, by}", entry)
 
 
@@ -167,6 +172,7 @@ def _tags(fields: Mapping[str, Any], facets: Collection[str], place: str) -> Tag
 
 def _tag_values(value: object, place: str) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, str) for one in values):
+    texts = [_whole(one, place, "tags") for one in values if isinstance(one, str)]
+    if len(texts) < len(values):
         raise _wrong(place, "tags", "a value or a list of values for each facet", value)
-    return tuple(values)
+    return tuple(texts)

@@ -52,6 +52,10 @@ class Quoth:
         ingest_paths([Path(path) for path in several], Path(index), profile=profile, overrides=_overrides(settings))
         return cls.open(index, settings=settings)
 
+    def prepare(self) -> None:
+        """Load the model now rather than at the first question; what is wrong with the settings is raised here."""
+        self._engine_for(self.info)
+
     @property
     def info(self) -> IndexInfo:
         with self._store.read() as reader:
@@ -61,9 +65,9 @@ class Quoth:
         self,
         question: str | Question,
         *,
-        doc_ids: Sequence[str] = (),
+        doc_ids: str | Sequence[str] = (),
         tags: Mapping[str, str | Sequence[str]] | None = None,
-        document_types: Sequence[str] = (),
+        document_types: str | Sequence[str] = (),
     ) -> Outcome:
         """An `Answer` with verified quotes, or an `Abstention` with its reason."""
         return self.explain(question, doc_ids=doc_ids, tags=tags, document_types=document_types).outcome
@@ -72,14 +76,16 @@ class Quoth:
         self,
         question: str | Question,
         *,
-        doc_ids: Sequence[str] = (),
+        doc_ids: str | Sequence[str] = (),
         tags: Mapping[str, str | Sequence[str]] | None = None,
-        document_types: Sequence[str] = (),
+        document_types: str | Sequence[str] = (),
     ) -> Asked:
         """The outcome together with the trace of every stage."""
         if isinstance(question, str):
-            filters = Filters(tuple(doc_ids), _tags(tags), tuple(document_types), is_binding=None)
+            filters = Filters(_texts(doc_ids), _tags(tags), _texts(document_types), is_binding=None)
             question = Question("1", question, filters)
+        elif doc_ids or tags or document_types:
+            raise TypeError("a Question has filters of its own: give them there")
         with self._store.read() as reader:
             return read_path.ask(question, reader=reader, engine=self._engine_for(reader.info))
 
@@ -184,4 +190,9 @@ def _overrides(settings: Mapping[str, object] | None) -> Overrides:
 
 
 def _tags(tags: Mapping[str, str | Sequence[str]] | None) -> Tags:
-    return {facet: (value,) if isinstance(value, str) else tuple(value) for facet, value in (tags or {}).items()}
+    return {facet: _texts(value) for facet, value in (tags or {}).items()}
+
+
+def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
+    """A lone text stands for a list of one."""
+    return (value,) if isinstance(value, str) else tuple(value)

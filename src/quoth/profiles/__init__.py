@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from quoth.errors import SettingsError
 from quoth.profile import Authority, DocumentType, Facet, Profile, TagValue
+from quoth.settings import parse_yaml
 
 DEFAULT_PROFILE = "general"
 _KEYS = {"name", "description", "settings", "tags", "document_types", "authority", "synonyms"}
@@ -41,10 +41,7 @@ def load_profile(name_or_path: str) -> Profile:
 
 def parse_profile(source: str) -> Profile:
     """A profile from its YAML; `SettingsError` names what is wrong in it."""
-    try:
-        content = yaml.safe_load(source)
-    except (yaml.YAMLError, ValueError) as error:
-        raise SettingsError(f"the profile is not valid YAML: {error}", hint=_HINT) from error
+    content = parse_yaml(source, what="the profile", hint=_HINT)
     if not isinstance(content, dict) or not isinstance(content.get("name"), str):
         raise SettingsError("a profile must be a mapping with a 'name'", hint=_HINT)
     if unknown := sorted(map(str, set(content) - _KEYS)):
@@ -58,31 +55,58 @@ def parse_profile(source: str) -> Profile:
 def _profile(content: Mapping[str, Any], source: str) -> Profile:
     types = content.get("document_types") or {}
     authority = content.get("authority")
+    settings = content.get("settings") or {}
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings are a mapping, not {settings!r}")
     return Profile(
         name=content["name"],
         description=content.get("description", ""),
-        facets=tuple(_facet(name, facet) for name, facet in (content.get("tags") or {}).items()),
+        facets=tuple(_facet(_name(name), facet) for name, facet in (content.get("tags") or {}).items()),
         document_types={
-            name: DocumentType(name, str(one["authority"]), float(one.get("factor", 1.0)))
+            _name(name): DocumentType(name, _name(one["authority"]), _factor(one.get("factor", 1.0)))
             for name, one in types.items()
         },
-        authority=Authority(**{key: float(value) for key, value in authority.items()}) if authority else None,
-        synonyms=tuple(_group(group) for group in content.get("synonyms") or ()),
-        settings=content.get("settings") or {},
+        authority=Authority(**{key: _factor(value) for key, value in authority.items()}) if authority else None,
+        synonyms=tuple(map(_words, content.get("synonyms") or ())),
+        settings=settings,
         source=source,
     )
 
 
-def _group(words: object) -> tuple[str, ...]:
-    if not isinstance(words, list):
-        raise TypeError(f"synonyms are groups of words, not {words!r}")
-    return tuple(map(str, words))
-
-
 def _facet(name: str, content: Mapping[str, Any]) -> Facet:
-    values = tuple(
-        TagValue(value, tuple(map(str, words.get("synonyms") or ())), tuple(map(str, words.get("keywords") or ())))
-        for value, words in content["values"].items()
-    )
-    others = tuple(map(str, content.get("others") or ()))
-    return Facet(name, str(content["default"]), values, bool(content.get("presumed", False)), others)
+    _check_keys(content, {"default", "values", "presumed", "others"}, place=f"tags.{name}")
+    presumed = content.get("presumed", False)
+    if not isinstance(presumed, bool):
+        raise TypeError(f"tags.{name}.presumed is true or false, not {presumed!r}")
+    values = tuple(_value(_name(value), words or {}) for value, words in content["values"].items())
+    return Facet(name, _name(content["default"]), values, presumed, _words(content.get("others")))
+
+
+def _value(name: str, content: Mapping[str, Any]) -> TagValue:
+    _check_keys(content, {"synonyms", "keywords"}, place=name)
+    return TagValue(name, _words(content.get("synonyms")), _words(content.get("keywords")))
+
+
+def _check_keys(content: Mapping[str, Any], known: set[str], *, place: str) -> None:
+    if unknown := sorted(map(str, set(content) - known)):
+        raise ValueError(f"{place}: unknown keys {', '.join(unknown)}")
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """A list of words; a lone text would be taken letter by letter."""
+    if value is not None and not isinstance(value, list):
+        raise TypeError(f"{value!r} is not a list of words")
+    return tuple(map(_name, value or ()))
+
+
+def _name(value: object) -> str:
+    """A text; YAML reads an unquoted `no` or `2021` as something else."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not text; put it in quotes")
+    return value
+
+
+def _factor(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)

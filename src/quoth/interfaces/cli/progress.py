@@ -12,7 +12,7 @@ from quoth.protocols import Progress
 @contextmanager
 def progress_bars(*, quiet: bool = False) -> Iterator[Progress | None]:
     """A function to report progress to; every kind of work gets its own bar. None where nobody would see it."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not (sys.stderr and sys.stderr.isatty()):
         yield None
         return
     from rich import progress

@@ -19,7 +19,8 @@ class OutputConsole(Console):
         raise BrokenPipeError
 
 
-OUT = OutputConsole(highlight=False, soft_wrap=False)
+# Emoji codes stay as they are: `:x:` in a quote must not become a picture.
+OUT = OutputConsole(highlight=False, emoji=False)
 
 
 def print_outcome(outcome: Outcome) -> None:
@@ -31,7 +32,7 @@ def print_outcome(outcome: Outcome) -> None:
                 _print_citation(number, citation)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
-            OUT.print(f"[bold]No answer.[/bold] {escape(outcome.objection.detail)}")
+            OUT.print(f"[bold]No answer.[/bold] {escape(one_line(outcome.objection.detail))}")
             OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
             if outcome.nearest:
                 OUT.print("\nThe nearest that was found, which does not answer the question:")
@@ -53,8 +54,8 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
 
 def _print_citation(number: int, citation: Citation) -> None:
     sentence = citation.sentence
-    lead = f"[dim]{escape(_one_line(sentence.lead.text))}[/dim]\n" if sentence.lead else ""
-    OUT.print(Padding(f"{lead}[bold]{escape(_one_line(sentence.text))}[/bold]", (0, 0, 0, 4)))
+    lead = f"[dim]{escape(one_line(sentence.lead.text))}[/dim]\n" if sentence.lead else ""
+    OUT.print(Padding(f"{lead}[bold]{escape(one_line(sentence.text))}[/bold]", (0, 0, 0, 4)))
     span = sentence.quote.span
     about = [f"{sentence.doc_id}[{span.start}:{span.end}]"]
     if sentence.section:
@@ -63,10 +64,10 @@ def _print_citation(number: int, citation: Citation) -> None:
     if citation.authority:
         about.append(citation.authority)
     about += [f"superseded by {one.by}" for one in supersessions(citation.metadata, sentence.section)]
-    OUT.print(Padding(f"[cyan]\\[{number}][/cyan] [dim]{escape(' · '.join(about))}[/dim]\n", (0, 0, 0, 4)))
+    OUT.print(Padding(f"[cyan]\\[{number}][/cyan] [dim]{escape(one_line(' · '.join(about)))}[/dim]\n", (0, 0, 0, 4)))
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Soft-wrapped lines joined, and nothing that could drive the terminal; for the eye only, never for a citation."""
     joined = " ".join(text.split())
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in joined)
@@ -88,7 +89,7 @@ def print_trace(asked: Asked) -> None:
     for one in trace.ranked:
         scores = (one.candidate.lexical, one.candidate.dense, one.fused, one.relevance, one.order)
         mark = "*" if one.sentence.id in chosen else ""
-        table.add_row(mark, *(f"{score:.3f}" for score in scores), escape(_one_line(one.sentence.text)[:90]))
+        table.add_row(mark, *(f"{score:.3f}" for score in scores), escape(one_line(one.sentence.text)[:90]))
     OUT.print(table)
     OUT.print(f"redundancy {trace.selection.redundancy_before:.2f} -> {trace.selection.redundancy_after:.2f}")
     for name, objection in trace.objections:

@@ -71,8 +71,8 @@ def _results(run: Path) -> Iterator[dict[str, Any]]:
             continue
         try:
             result = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise QuothError(f"{run}, line {number} is not JSON: {error.msg}", hint="Was the run cut off?") from error
+        except (ValueError, RecursionError) as error:
+            raise QuothError(f"{run}, line {number} is not JSON: {error}", hint="Was the run cut off?") from error
         if not _is_result(result):
             raise QuothError(f"{run}, line {number} is no result", hint="Give the file that quoth batch wrote.")
         yield result
@@ -104,12 +104,12 @@ def _from_files(root: Path) -> TextOf:
 
     @lru_cache(maxsize=64)
     def text_of(doc_id: str) -> str | None:
-        path = (root / doc_id).resolve()
-        if not path.is_relative_to(inside) or not path.is_file():
-            return None
         try:
+            path = (root / doc_id).resolve()
+            if not path.is_relative_to(inside) or not path.is_file():
+                return None
             return read_text(path, label=doc_id).text
-        except UnreadableFile:
+        except (OSError, ValueError, RuntimeError, UnreadableFile):  # an id that can be no path names no document
             return None
 
     return text_of
