@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = 80
 
 MEANINGS = {
-    "retrieval.mode": "How to search: by words and by meaning, or by one alone. The model is loaded in any case.",
+    "retrieval.mode": "How to search: by words and by meaning, or by one alone. `lexical` needs no model.",
     "retrieval.alpha_lexical": "Weight of the word score. Not set: by the kind of question (see ARCHITECTURE).",
     "retrieval.alpha_semantic": "Weight of the meaning score. Not set: the rest to 1.",
     "retrieval.candidates": "Sentences taken from each of the two searches.",
@@ -193,7 +193,10 @@ def profiles_part() -> str:
         ]
         lines.append(f"- Settings: {', '.join(changed) or 'the defaults'}.")
         for facet in profile.facets:
-            lines.append(f"- Facet `{facet.name}`: {', '.join(value.name for value in facet.values)}.")
+            presumed = f" Questions presume it; {len(facet.others)} other names are known." if facet.presumed else ""
+            lines.append(f"- Facet `{facet.name}`: {', '.join(value.name for value in facet.values)}.{presumed}")
+        for group in profile.synonyms:
+            lines.append(f"- Synonyms: {', '.join(group)}.")
         for name, kind in profile.document_types.items():
             factor = f", factor {kind.factor}" if kind.factor != 1 else ""
             lines.append(f"- Document type `{name}`: {kind.authority}{factor}.")

@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class EncoderConfig:
-    """What config.json and 1_Pooling/config.json say about the network: with the weights, all that its output depends on."""
+    """What config.json and 1_Pooling/config.json say: with the weights, all that the output depends on."""
 
     layers: int
     heads: int

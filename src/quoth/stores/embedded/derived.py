@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from quoth.errors import IndexDamaged, IndexUnwritable
-from quoth.stores.embedded import dense, generations, lexical
-from quoth.stores.embedded.faults import unwritable, writing
+from quoth.errors import IndexBusy, IndexDamaged, IndexUnwritable
+from quoth.stores.embedded import dense, generations, lexical, schema
+from quoth.stores.embedded.faults import reading, replaced, unwritable, writing
 
 _log = logging.getLogger(__name__)
 _Part = TypeVar("_Part")
@@ -32,10 +32,11 @@ def build(
 
 
 class Derived:
-    """The derived indexes of one generation, shared by every reader of it."""
+    """The derived indexes of one generation of one database, shared by every reader of it."""
 
-    def __init__(self, place: Path, generation: int) -> None:
+    def __init__(self, place: Path, generation: int, *, database: schema.FileIdentity) -> None:
         self._place = place
+        self._database = database
         self._folder = generations.directory(place, generation)
         self._holder = generations.hold(self._folder)
         self._lock = threading.Lock()
@@ -56,21 +57,41 @@ class Derived:
 
     def _load(self, load: Callable[[Path], _Part], rebuild: Callable[[], None]) -> _Part:
         try:
-            return load(self._folder)
+            part = load(self._folder)
         except generations.PartDamaged as damage:
+            self._check_place()
             _log.warning("rebuilding the search indexes from the database: %s", damage)
-            try:
-                with writing(self._place), generations.writer_lock(self._place):
-                    return self._reload(load, rebuild)
-            except (IndexUnwritable, generations.PartDamaged) as error:
-                raise IndexDamaged(
-                    f"the search indexes at {self._folder} are damaged and could not be rebuilt: {error}",
-                    hint="Run the command once where the index directory can be written, or ingest again.",
-                ) from damage
+            part = self._rebuilt(load, rebuild, damage=damage)
+        self._check_place()  # afterwards: a database that is still there was there while its indexes were loaded
+        return part
+
+    def _check_place(self) -> None:
+        """Another index may have come to the same place, with a generation of the same number."""
+        with reading(self._place):
+            if schema.identify(self._place) != self._database:
+                raise replaced(self._place)
+
+    def _rebuilt(
+        self, load: Callable[[Path], _Part], rebuild: Callable[[], None], *, damage: generations.PartDamaged
+    ) -> _Part:
+        try:
+            with writing(self._place), generations.writer_lock(self._place):
+                self._check_place()  # or we would write into another's index
+                return self._reload(load, rebuild)
+        except IndexBusy as busy:
+            raise IndexBusy(
+                f"{busy}, and until then the damaged search indexes at {self._folder} cannot be rebuilt",
+                hint="Ask again when it has finished; this index cannot be searched before.",
+            ) from damage
+        except (IndexUnwritable, generations.PartDamaged) as error:
+            raise IndexDamaged(
+                f"the search indexes at {self._folder} are damaged and could not be rebuilt: {error}",
+                hint="Run the command once where the index directory can be written, or ingest again.",
+            ) from damage
 
     def _reload(self, load: Callable[[Path], _Part], rebuild: Callable[[], None]) -> _Part:
         try:
-            return load(self._folder)  # another process may have rebuilt it while we waited for the lock
+            return load(self._folder)  # another process may have rebuilt it just before we got the lock
         except generations.PartDamaged:
             rebuild()
             self._holder = generations.hold(self._folder)

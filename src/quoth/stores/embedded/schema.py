@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from contextlib import suppress
 from dataclasses import asdict
@@ -80,6 +81,22 @@ CREATE TABLE sentence_tags (
 ) WITHOUT ROWID;
 CREATE INDEX sentences_by_tag ON sentence_tags (tag, sentence);
 """
+
+
+FileIdentity = tuple[int, int, int]
+"""Process, device and inode. While a connection is open, its inode is given to no other file."""
+
+
+def identify(place: Path) -> FileIdentity | None:
+    """Which file is the database at `place` now; None when there is none.
+
+    A process may fork, and an index may be removed and made again: neither may go on with what was open before.
+    """
+    try:
+        file = (place / DATABASE).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return os.getpid(), file.st_dev, file.st_ino
 
 
 def connect_writer(place: Path) -> sqlite3.Connection:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -20,6 +20,15 @@ from quoth.stores.embedded.writer import Write
 from quoth.types import IndexInfo, SplitDocument
 
 
+@dataclass(frozen=True, slots=True)
+class _Loan:
+    """A connection with the file it is open on. One that is not `lasting` would not see later generations."""
+
+    connection: sqlite3.Connection
+    database: schema.FileIdentity
+    lasting: bool
+
+
 class EmbeddedStore:
     """See `protocols.Store`. More than `faiss_threshold` vectors are searched through FAISS."""
 
@@ -27,28 +36,28 @@ class EmbeddedStore:
         self._place = Path(place)
         self._faiss_threshold = faiss_threshold
         self._lock = threading.Lock()
-        self._database: tuple[int, ...] | None = None
-        self._idle: list[sqlite3.Connection] = []
+        self._database: schema.FileIdentity | None = None
+        self._idle: list[_Loan] = []
         self._latest: Derived | None = None
-        self._loaded: WeakValueDictionary[int, Derived] = WeakValueDictionary()
+        self._loaded: WeakValueDictionary[tuple[schema.FileIdentity, int, str], Derived] = WeakValueDictionary()
 
     @contextmanager
     def read(self) -> Iterator[EmbeddedReader]:
-        with self._snapshot() as (connection, info):
+        with self._snapshot() as (loan, info):
             if info is None:
                 raise NoIndex(str(self._place))
             yield EmbeddedReader(
-                connection,
+                loan.connection,
                 info,
                 place=self._place,
-                indexes=self._indexes(info.generation),
+                indexes=self._indexes(loan.database, info),
                 faiss_threshold=self._faiss_threshold,
             )
 
     def fingerprints(self) -> Mapping[str, str]:
         try:
-            with self._snapshot() as (connection, info), reading(self._place):
-                return dict(connection.execute("SELECT id, fingerprint FROM documents")) if info else {}
+            with self._snapshot() as (loan, info), reading(self._place):
+                return dict(loan.connection.execute("SELECT id, fingerprint FROM documents")) if info else {}
         except NoIndex:
             return {}
 
@@ -98,55 +107,66 @@ class EmbeddedStore:
             self._forget()
 
     @contextmanager
-    def _snapshot(self) -> Iterator[tuple[sqlite3.Connection, IndexInfo | None]]:
+    def _snapshot(self) -> Iterator[tuple[_Loan, IndexInfo | None]]:
         """A connection inside a read transaction, with what it sees; None when nothing has been published."""
         with reading(self._place):
-            connection, lasting = self._borrow()
+            loan = self._borrow()
         try:
             with reading(self._place):
-                connection.execute("BEGIN")
-                info = schema.read_info(connection, self._place)
-            yield connection, info
+                loan.connection.execute("BEGIN")
+                info = schema.read_info(loan.connection, self._place)
+            yield loan, info
         finally:
             with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            self._give_back(connection, lasting=lasting)
+                loan.connection.execute("ROLLBACK")
+            self._give_back(loan)
 
-    def _borrow(self) -> tuple[sqlite3.Connection, bool]:
-        try:
-            file = (self._place / schema.DATABASE).stat()
-        except (FileNotFoundError, NotADirectoryError):
-            raise NoIndex(str(self._place)) from None
-        # A process may fork, and an index may be removed and made again: neither may go on with what was open before.
-        database = (os.getpid(), file.st_dev, file.st_ino)
-        with self._lock:
-            if database != self._database:
-                self._forget()
-                self._database = database
-            if self._idle:
-                return self._idle.pop(), True
-        return schema.connect_reader(self._place)
+    def _borrow(self) -> _Loan:
+        while True:
+            with self._lock:
+                database = self._current_database()
+                if self._idle:
+                    return self._idle.pop()
+            connection, lasting = schema.connect_reader(self._place)
+            with ExitStack() as stack:
+                stack.callback(connection.close)
+                if schema.identify(self._place) == database:  # or the index was made anew before we opened it
+                    stack.pop_all()
+                    return _Loan(connection, database, lasting)
 
-    def _give_back(self, connection: sqlite3.Connection, *, lasting: bool) -> None:
+    def _give_back(self, loan: _Loan) -> None:
         with self._lock:
-            if lasting and self._database is not None:
-                self._idle.append(connection)
+            if loan.lasting and loan.database == self._database:
+                self._idle.append(loan)
                 return
-        connection.close()
+        loan.connection.close()
 
-    def _indexes(self, generation: int) -> Derived:
+    def _current_database(self) -> schema.FileIdentity:
+        """The database at our place; nothing is kept of one that was there before."""
+        database = schema.identify(self._place)
+        if database is None:
+            raise NoIndex(str(self._place))
+        if database != self._database:
+            self._forget()
+            self._database = database
+        return database
+
+    def _indexes(self, database: schema.FileIdentity, info: IndexInfo) -> Derived:
         """The derived indexes of a generation, shared; the latest stay loaded between reads."""
+        # The digest: where connections do not last, a new file may get the inode of the one before.
+        key = (database, info.generation, info.digest)
         with self._lock:
-            indexes = self._loaded.get(generation)
+            indexes = self._loaded.get(key)
             if indexes is None:
-                indexes = self._loaded[generation] = Derived(self._place, generation)
-            if generation >= max(self._loaded):
+                indexes = Derived(self._place, info.generation, database=database)
+                self._loaded[key] = indexes
+            if database == self._database and key >= max(self._loaded):
                 self._latest = indexes
             return indexes
 
     def _forget(self) -> None:
-        for connection in self._idle:
-            connection.close()
+        for loan in self._idle:
+            loan.connection.close()
         self._idle.clear()
         self._loaded.clear()
         self._latest = None

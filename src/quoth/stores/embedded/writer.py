@@ -74,8 +74,8 @@ class Write:
 
     @contextmanager
     def _staging(self) -> Iterator[None]:
-        discard_staging(self._place)
         with writing(self._place):
+            discard_staging(self._place)
             self._connection.execute("ATTACH ? AS staging", (str(self._place / _STAGING),))
         try:
             with writing(self._place):
@@ -184,10 +184,10 @@ class Write:
 
     def _publish(self) -> IndexInfo:
         generation = self._old.generation + 1 if self._old else 1
+        self._tell("indexing", 0, 0)  # not inside the transaction: what a listener raises is not the index's fault
         with self._transaction():
             self._move_staged()
             info = schema.describe(self._connection, generation=generation, model=self._model, profile=self._profile)
-            self._tell("indexing", 0, info.sentences)
             derived.build(
                 self._connection,
                 self._place,
