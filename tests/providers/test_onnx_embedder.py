@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +19,7 @@ from quoth.providers.onnx_embedder import OnnxEmbedder, available_cores, batches
 from quoth.providers.weights import Weights
 from quoth.types import ModelIdentity
 
-from .tiny_bert import HIDDEN, WORDS
+from .tiny_bert import CONFIG, HIDDEN, POSITIONS, WORDS
 
 # Made by `scripts/compare_with_sentence_transformers.py --reference` (sentence-transformers 6.2.0, torch 2.13.0).
 REFERENCE = {
@@ -54,7 +58,62 @@ def test_a_paraphrase_is_nearer_than_another_subject(embedder: OnnxEmbedder) -> 
 
 
 def test_the_identity_names_the_weights(embedder: OnnxEmbedder) -> None:
-    assert embedder.identity == ModelIdentity("all-MiniLM-L6-v2", "53aa51172d14", "float32", 384)
+    assert embedder.identity == ModelIdentity("all-MiniLM-L6-v2", "53aa51172d14-61cb5c8f0d5a", "float32", 384)
+
+
+def change_weights(model: Weights) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    save_file({name: value[::-1].copy() for name, value in load_file(model.model).items()}, model.model)
+
+
+def change_pooling(model: Weights) -> None:
+    model.pooling.parent.mkdir()
+    model.pooling.write_text(json.dumps({"pooling_mode_cls_token": True}))
+
+
+def change_epsilon(model: Weights) -> None:
+    model.config.write_text(json.dumps({**CONFIG, "layer_norm_eps": 0.5}))
+
+
+def change_tokenizer(model: Weights) -> None:
+    """Let two words change places; the file keeps its size and its time."""
+    before = model.tokenizer.stat()
+    text = model.tokenizer.read_text()
+    model.tokenizer.write_text(text.replace('"sow"', '"@"').replace('"may"', '"sow"').replace('"@"', '"may"'))
+    os.utime(model.tokenizer, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("change", [change_weights, change_pooling, change_epsilon, change_tokenizer])
+def test_other_vectors_mean_another_identity(change: Callable[[Weights], None], tiny: Weights, tmp_path: Path) -> None:
+    first = OnnxEmbedder(tiny, cache_dir=tmp_path, threads=1)
+    change(tiny)
+    second = OnnxEmbedder(tiny, cache_dir=tmp_path, threads=1)
+
+    assert not np.allclose(first.embed(["sow canola"]), second.embed(["sow canola"]), atol=1e-3)
+    assert second.identity != first.identity
+    assert OnnxEmbedder(tiny, cache_dir=tmp_path, threads=1).identity == second.identity
+
+
+def test_the_window_is_part_of_the_identity_as_far_as_it_counts(tiny: Weights, tmp_path: Path) -> None:
+    short, full, beyond = (
+        OnnxEmbedder(tiny, cache_dir=tmp_path, threads=1, max_tokens=tokens) for tokens in (8, POSITIONS, 256)
+    )
+    text = ["sow canola seed at 2 cm deep in moist soil"]
+
+    assert not np.allclose(short.embed(text), full.embed(text), atol=1e-3)
+    assert short.identity != full.identity
+    assert np.array_equal(full.embed(text * 9), beyond.embed(text * 9))
+    assert full.identity == beyond.identity
+
+
+def test_the_same_model_elsewhere_has_the_same_identity(tiny: Weights, tmp_path: Path) -> None:
+    copy = Weights("tiny", Path(shutil.copytree(tiny.directory, tmp_path / "copy")), sha256=None)
+    copy.pooling.parent.mkdir()
+    copy.pooling.write_text(json.dumps({"pooling_mode_mean_tokens": True}))  # what the other leaves unsaid
+
+    here, there = (OnnxEmbedder(model, cache_dir=tmp_path, threads=1).identity for model in (tiny, copy))
+    assert here == there
 
 
 def test_rows_come_in_the_order_of_the_texts_whatever_they_run_with(embedder: OnnxEmbedder) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from quoth.errors import ModelError
-from quoth.providers.onnx_graph import cached_graph
+from quoth.providers.graph_cache import cached_graph
 from quoth.providers.weights import KNOWN_PACKAGES, Weights, find_weights
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"

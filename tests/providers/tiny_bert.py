@@ -34,7 +34,9 @@ CONFIG = {
 
 
 def tiny_tensors() -> dict[str, NDArray[np.float32]]:
-    """Random weights, large enough that every part of the network changes the result."""
+    """Random weights: large enough that every part of the network changes the result, and norms near 1, as trained
+    ones are, or else the tokens of a text would all come out alike and any pooling would do.
+    """
     shapes: dict[str, tuple[int, ...]] = {
         "embeddings.word_embeddings.weight": (len(WORDS), HIDDEN),
         "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
@@ -49,7 +51,10 @@ def tiny_tensors() -> dict[str, NDArray[np.float32]]:
         shapes |= _linear_shapes(f"{base}.output.dense", HIDDEN, INNER)
         shapes |= _norm_shapes(f"{base}.attention.output.LayerNorm") | _norm_shapes(f"{base}.output.LayerNorm")
     generator = np.random.default_rng(3)
-    return {name: generator.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
+    return {
+        name: generator.normal(name.endswith("LayerNorm.weight"), 0.3, shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
 
 
 def _linear_shapes(base: str, outputs: int, inputs: int) -> dict[str, tuple[int, ...]]:

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, IndexUnwritable, NoIndex
+from quoth.errors import IndexBusy, IndexDamaged, IndexFault, IndexMismatch, IndexUnwritable, NoIndex
 from quoth.protocols import Progress
-from quoth.stores.embedded import EmbeddedStore
-from quoth.types import Filters, Query, SplitDocument, Vectors
+from quoth.stores.embedded import EmbeddedStore, schema
+from quoth.types import Filters, IndexInfo, Query, SplitDocument, Vectors
 
 from .contract import CORPUS, NewStore, StoreContract, question, search, texts, write
 from .fakes import HashEmbedder, numbered, split
@@ -152,6 +152,34 @@ def test_a_second_writer_is_told_who_is_writing(index: Path) -> None:
     assert set(EmbeddedStore(index).fingerprints()) == {"old.md", "slow.md"}
 
 
+def test_a_reader_that_must_rebuild_while_another_writes_is_told_the_truth(index: Path) -> None:
+    part = index / "generations" / "000001" / "vectors.npy"
+    whole = part.read_bytes()
+    part.write_bytes(b"nonsense")
+    writing, done = threading.Event(), threading.Event()
+
+    def slow() -> Iterator[SplitDocument]:
+        writing.set()
+        done.wait(20)
+        yield split("slow.md", "A slow sentence.")
+
+    first = threading.Thread(target=lambda: write(EmbeddedStore(index), slow()))
+    first.start()
+    try:
+        assert writing.wait(20)
+        with pytest.raises(IndexBusy, match=rf"pid {os.getpid()}.* cannot be rebuilt meanwhile") as caught:
+            search(EmbeddedStore(index), question(vector="old"))
+        assert caught.value.hint == "Ask again when it has finished; this index cannot be searched before."
+        with EmbeddedStore(index).read() as reader:
+            assert reader.document("old.md") is not None
+        part.write_bytes(whole)
+        assert serves_the_old_generation(index)
+    finally:
+        done.set()
+        first.join()
+    assert len(search(EmbeddedStore(index), question(vector="old")).items) == 2
+
+
 # No room, no rights
 
 
@@ -201,6 +229,42 @@ def test_a_file_in_the_way_is_reported(tmp_path: Path) -> None:
         assert "--index" in caught.value.hint
         with pytest.raises(NoIndex), EmbeddedStore(place).read():
             pass
+
+
+def test_a_path_that_is_too_long_is_reported(tmp_path: Path) -> None:
+    place = tmp_path / ("x" * 256)
+
+    with pytest.raises(IndexFault, match="cannot be read") as caught, EmbeddedStore(place).read():
+        pass
+    assert caught.value.hint == "That path is too long: choose another place with --index."
+    with pytest.raises(IndexFault, match="cannot be read"):
+        EmbeddedStore(place).fingerprints()
+    with pytest.raises(IndexUnwritable, match="cannot be written") as refused:
+        write(EmbeddedStore(place), CORPUS)
+    assert refused.value.hint == caught.value.hint
+
+
+def test_links_in_a_circle_are_reported(tmp_path: Path) -> None:
+    place = tmp_path / "circle"
+    place.symlink_to(place)
+
+    with pytest.raises(IndexFault, match="cannot be read") as caught, EmbeddedStore(place).read():
+        pass
+    assert "links" in caught.value.hint
+    with pytest.raises(IndexUnwritable):
+        write(EmbeddedStore(place), CORPUS)
+
+
+def test_what_a_listener_raises_is_not_the_fault_of_the_index(index: Path) -> None:
+    def listener(what: str, _done: int, _total: int) -> None:
+        if what == "indexing":
+            raise BrokenPipeError(32, "nobody listens")
+
+    with pytest.raises(BrokenPipeError):
+        EmbeddedStore(index).write(
+            CORPUS, remove=(), embedder=HashEmbedder(), profile=("general", ""), progress=listener
+        )
+    assert serves_the_old_generation(index)
 
 
 def test_missing_parents_are_made(tmp_path: Path) -> None:
@@ -337,6 +401,92 @@ def test_an_index_made_anew_in_the_same_place_is_noticed(index: Path) -> None:
     write(EmbeddedStore(index), [split("new.md", "The new sentence.")])
 
     assert texts(search(store, question("sentence"))) == {"The new sentence."}
+
+
+def make_anew(index: Path) -> None:
+    shutil.rmtree(index)
+    write(EmbeddedStore(index), [split("new.md", "The new sentence.")])
+
+
+def test_what_a_slow_reader_returns_is_not_taken_for_the_new_index(index: Path) -> None:
+    store = EmbeddedStore(index)
+    asked = question("sentence", vector="sentence")
+    with store.read() as slow:
+        slow.search(asked)
+        make_anew(index)
+        assert texts(search(store, asked)) == {"The new sentence."}
+        assert texts(slow.search(asked)) == {"The old sentence."}
+
+    with store.read() as one, store.read() as two:  # more connections than could have been kept
+        assert [item.id for reader in (one, two) for item in reader.documents()] == ["new.md", "new.md"]
+        assert texts(one.search(asked)) == texts(two.search(asked)) == {"The new sentence."}
+
+
+def test_a_reader_of_a_removed_index_does_not_search_the_new_one(index: Path) -> None:
+    store = EmbeddedStore(index)
+    with store.read() as slow:  # the generation has the same number in both
+        make_anew(index)
+        for query in (question("sentence"), question(vector="sentence")):
+            with pytest.raises(IndexFault, match="removed or made anew") as caught:
+                slow.search(query)
+            assert caught.value.hint == "Ask again."
+        assert [item.id for item in slow.documents()] == ["old.md"]
+
+    assert texts(search(store, question("sentence", vector="sentence"))) == {"The new sentence."}
+
+
+def test_a_reader_of_a_removed_index_does_not_rebuild_into_the_new_one(index: Path) -> None:
+    store = EmbeddedStore(index)
+    with store.read() as slow:
+        make_anew(index)
+        shutil.rmtree(index / "generations")
+        with pytest.raises(IndexFault, match="removed or made anew"):
+            slow.search(question("sentence"))
+        assert not (index / "generations").exists()
+        shutil.rmtree(index)
+        with pytest.raises(IndexFault, match="removed or made anew"):
+            slow.search(question("sentence"))
+        assert not index.exists()
+
+
+def test_an_index_made_anew_while_it_is_opened_is_noticed(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = EmbeddedStore(index)
+    connect, opened = schema.connect_reader, []
+
+    def late(place: Path) -> tuple[sqlite3.Connection, bool]:
+        opened.append(place)
+        if len(opened) == 2:
+            make_anew(index)
+        return connect(place)
+
+    monkeypatch.setattr(schema, "connect_reader", late)
+    with store.read() as old:
+        assert texts(old.search(question("sentence"))) == {"The old sentence."}
+        with store.read() as new:
+            assert texts(new.search(question("sentence"))) == {"The new sentence."}
+    assert len(opened) == 3
+
+
+def test_a_snapshot_of_a_removed_index_does_not_get_what_was_loaded_of_the_new_one(
+    index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = EmbeddedStore(index)
+    asked = question("sentence", vector="sentence")
+    read_info = schema.read_info
+
+    def then_make_anew(connection: sqlite3.Connection, place: Path) -> IndexInfo | None:
+        monkeypatch.setattr(schema, "read_info", read_info)
+        seen = read_info(connection, place)
+        make_anew(index)
+        assert texts(search(store, asked)) == {"The new sentence."}
+        return seen
+
+    monkeypatch.setattr(schema, "read_info", then_make_anew)
+    with store.read() as slow:
+        assert [item.id for item in slow.documents()] == ["old.md"]
+        with pytest.raises(IndexFault, match="removed or made anew"):
+            slow.search(asked)
+    assert texts(search(store, asked)) == {"The new sentence."}
 
 
 def test_vectors_that_nothing_needs_are_dropped(index: Path) -> None:

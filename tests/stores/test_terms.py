@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quoth.text.terms import index_terms, words
@@ -46,5 +46,6 @@ def test_the_index_and_the_question_see_the_same_words(text: str) -> None:
 
 
 @given(st.text())
+@example("Sow 2½ cm deep, at pH 6.0–7.0 (e-mail us).")
 def test_no_word_is_empty_or_has_a_space(text: str) -> None:
     assert all(form and not any(map(str.isspace, form)) for word in words(text) for form in word.forms)

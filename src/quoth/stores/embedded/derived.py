@@ -80,7 +80,7 @@ class Derived:
                 return self._reload(load, rebuild)
         except IndexBusy as busy:
             raise IndexBusy(
-                f"{busy}, and until then the damaged search indexes at {self._folder} cannot be rebuilt",
+                f"{busy}; the damaged search indexes at {self._folder} cannot be rebuilt meanwhile",
                 hint="Ask again when it has finished; this index cannot be searched before.",
             ) from damage
         except (IndexUnwritable, generations.PartDamaged) as error:

@@ -160,7 +160,8 @@ class EmbeddedStore:
             if indexes is None:
                 indexes = Derived(self._place, info.generation, database=database)
                 self._loaded[key] = indexes
-            if database == self._database and key >= max(self._loaded):
+            newest = max(generation for file, generation, _ in self._loaded if file == database)
+            if database == self._database and info.generation == newest:
                 self._latest = indexes
             return indexes
 
