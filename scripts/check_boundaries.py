@@ -76,7 +76,8 @@ WHOLE = {
     "code span": re.compile(r"(?<!`)`[^`\n]{1,200}`(?!`)"),
     "link": re.compile(r"\[[^\[\]\n]{1,200}\]\([^()\s]*\)"),
     "reference": re.compile(
-        r"\b(?:Figs?|Tables?|Eqs?|Nos?|Secs?|Sects?|Arts?|Vols?|pp?|Chap|paras?|Refs?|approx|ca|cf)\.\s?\(?[A-Z]?\d+",
+        r"\b(?:Figs?|Tables?|Eqs?|Nos?|Secs?|Sects?|Arts?|Vols?|pp?|Chap|paras?|Refs?|Bull|Handb|Circ|Publ|Suppl?|Subch|"
+        r"Amend|Rs|Ksh|approx|ca|cf)\.\)?\s?\(?[A-Z]?\d+",
         re.I,
     ),
 }

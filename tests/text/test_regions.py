@@ -101,11 +101,42 @@ def test_a_list_item_knows_the_sentence_that_introduces_its_list() -> None:
         "It matters. Look for these:": None,
         "rust": "Look for these:",
         "smut:": "Look for these:",
-        "loose": "smut:",
-        "covered": "smut:",
+        "loose": "Look for these:\n\n1. rust\n2. smut:",
+        "covered": "Look for these:\n\n1. rust\n2. smut:",
         "still smut": "Look for these:",
         "mould": "Look for these:",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "lead"),
+    [
+        ("Never:\n\n- In spring:\n  - apply it", "Never:\n\n- In spring:"),
+        ("Never:\n\n- In spring:\n  - On clay:\n    - apply it", "Never:\n\n- In spring:\n  - On clay:"),
+        ("Never:\n\n- - apply it", "Never:"),
+        ("Never:\n\n- > apply it", "Never:"),
+        ("Never:\n\n- <div>apply it</div>", "Never:"),
+        ("> Never:\n> - In spring:\n>   - apply it", "Never:\n> - In spring:"),
+        ("Never:\n\n(a) in spring:\n\n- apply it", "Never:\n\n(a) in spring:"),
+    ],
+)
+def test_a_nested_item_keeps_the_lead_of_the_outer_list(text: str, lead: str) -> None:
+    assert leads(text, markdown_regions(text))["apply it"] == lead
+
+
+@pytest.mark.parametrize(
+    ("outer", "words", "lead"),
+    [
+        ("Do this:", 200, "In spring:"),
+        ("You may not do this:", 200, None),
+        ("You may not do this:", 900, "You may not do this:"),
+    ],
+)
+def test_leads_too_long_to_join_never_lose_a_denial(outer: str, words: int, lead: str | None) -> None:
+    before = f"{outer}\n\n- {'long ' * words}\n- In spring:"
+    text = f"{before}\n  - apply it"
+
+    assert leads(text, markdown_regions(text))["apply it"] == (lead or before)
 
 
 def test_a_list_below_a_heading_has_no_lead() -> None:
@@ -128,8 +159,8 @@ def test_lettered_paragraphs_are_items_of_the_sentence_before_them() -> None:
     assert leads(text, markdown_regions(text)) == {
         "They may:": None,
         "(a) sell:": "They may:",
-        "(i) now; or": "(a) sell:",
-        "(ii) later; and": "(a) sell:",
+        "(i) now; or": "They may:\n\n(a) sell:",
+        "(ii) later; and": "They may:\n\n(a) sell:",
         "(b) lease.": "They may:",
         "The end.": None,
     }
@@ -145,8 +176,8 @@ def test_plain_clauses_know_their_lead_and_keep_their_number() -> None:
         "1. Duties. The tenant shall:": None,
         "(a) pay rent;": "The tenant shall:",
         "(b) keep:": "The tenant shall:",
-        "(i) the field; and": "(b) keep:",
-        "(ii) the barn;": "(b) keep:",
+        "(i) the field; and": "The tenant shall:\n(a) pay rent;\n(b) keep:",
+        "(ii) the barn;": "The tenant shall:\n(a) pay rent;\n(b) keep:",
         "(c) leave.": "The tenant shall:",
         "2. Term.": None,
     }

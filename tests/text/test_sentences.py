@@ -80,7 +80,27 @@ def test_a_text_without_lines_or_ends_is_cut_between_words_and_never_at_a_number
 
 @pytest.mark.parametrize("form", ["markdown", "text"])
 @pytest.mark.parametrize(
-    "unit", [".", ". ", " ", "\n", "\n  ", "(", "“", '"', "`a ", "[a](", "| ", "<div ", "_", "1. ", "•  "]
+    "unit",
+    [
+        ".",
+        ". ",
+        " ",
+        "\n",
+        "\n  ",
+        "(",
+        "“",
+        '"',
+        "`a ",
+        "[a](",
+        "| ",
+        "<div ",
+        "_",
+        "1. ",
+        "•  ",
+        "<br>",
+        "A  \n",
+        "<p>a<br>",
+    ],
 )
 def test_the_time_grows_with_the_length_and_no_faster(unit: str, form: str) -> None:
     text = f"It began. {unit * 20_000} It ended.\nYes."

@@ -1,4 +1,4 @@
-"""What an English reader knows about periods: words that carry one, and words that open a sentence.
+"""What an English reader knows about periods: words that carry one, words that open a sentence, words that deny it.
 
 Every entry is lower case and has no final period; inner periods stay (`e.g`). The lists are general knowledge (titles,
 references, units, months, companies), never the vocabulary of one corpus.
@@ -23,6 +23,12 @@ BEFORE_A_NUMBER = _words("""
     no nos nr fig figs tab tabs eq eqs eqn eqns ref refs vol vols p pp pg pgs ch chap chaps chs
     sec secs sect sects art arts para paras par pars cl cls reg regs subsec subpara sched app apps appx ex exh
     pt pts ser bk ed eds pl stat tbl lic inst nom cat acc
+    bull bulls handb hdbk circ circs publ publs pub pubs suppl suppls supp supps rept repts rpt rpts monogr mem leafl
+    contrib proc doc iss num nbr std stds spec cert pat appl sess cong ver vers illus diag encl stn sta expt exp
+    subch subchs subsecs subparas subpt subd subdiv div sch append amend amends amdt amdts ord ordin ords resol tit cap
+    col cols fol fols
+    rs nrs ksh kshs tsh tshs ush ushs shs kr tk sfr dhs
+    mins secs mths qtr qtrs ins yds ozs pts qts gals tsps tbs tbsps doz pkg pkgs pkt pkts pc pcs bbl bbls ctn ctns ltrs
     abb abs ann bd hft ziff
     temp max min avg ave med wt dia diam conc vel len st
     tel ph fax ext rm apt ste bldg blvd hwy rte u.s.c c.f.r
@@ -76,5 +82,14 @@ SENTENCE_STARTERS = _words("""
     notwithstanding subject nothing provided pursuant hereby whereas neither
 """)
 """Function words which, capitalised after a period, open a sentence rather than continue a name."""
+
+NEGATIONS = _words("""
+    no not none nor neither never nothing nobody cannot can't don't doesn't won't mustn't shouldn't isn't aren't
+    without unless except excepting exclude excludes excluded excluding exclusion exclusions
+    avoid avoids refrain fail fails failure lack absence stop prevent prevents restrict restricted restrictions
+    prohibit prohibits prohibited prohibition prohibitions forbid forbids forbidden ban bans banned barred illegal
+    unlawful deny denies denied refuse refused disallowed exempt exempted exemption exemptions exception exceptions
+""")
+"""Words that can turn what they introduce into its opposite."""
 
 SPEECH_VERBS = _words("said says asked asks wrote writes replied replies added adds answered explained noted notes")

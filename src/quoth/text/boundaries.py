@@ -9,6 +9,7 @@ a sentence may not be.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -22,9 +23,10 @@ from quoth.text.abbreviations import (
     SPEECH_VERBS,
     TIME_NAMES,
 )
-from quoth.text.places import LINE_PLACE, PLACE, Place
+from quoth.text.places import LINE_PLACE, PLACE, Place, behind_breaks, stands_alone
 from quoth.text.runs import Runs
 from quoth.text.spans import trim
+from quoth.text.words import FUNCTION_WORDS
 from quoth.types import Span
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ _ENUMERATOR = re.compile(
 )
 """`1.4.`, `(a).`, `A.`, `IV.`, `Section 4.2.`, `Table S1.`: the number of what follows, never a sentence of its own."""
 _INLINE_NUMBER = re.compile(
-    r"(?:(?P<word>[^\s(]*)[:;.!?]\s+(?:\d{1,2}|[a-zA-Z]|[ivx]{1,5})|\s{3}\d{1,3}(?:\.\d{1,3})*)$"
+    r"(?:(?P<word>[^\s(]*)[:;.!?](?:\s|<[bB][rR]\s?/?>)+(?:\d{1,2}|[a-zA-Z]|[ivx]{1,5})|\s{3}\d{1,3}(?:\.\d{1,3})*)$"
 )
 _CITATION = re.compile(r"\[[\d,;–\-\s]{1,30}\]\.|\([^()]{1,80}\)(?:\s*\[[\d,;–\-\s]+\])?\.(?:\s|$)")
 """`It fell. [3]` and `It fell. (Fig. 2).`: a reference set behind the period belongs to what it supports."""
@@ -59,6 +61,15 @@ _LABEL = re.compile(r"[IVXLCDM]+\b|[A-Z]\b|[ivxl]+\b")
 _MIXED_CASE = re.compile(r"[a-z]{1,3}[A-Z]|[α-ω]-")
 _SHORT_NAME = re.compile(r"(?!May\b)[A-Z][a-z]{1,2}")
 """`Wm.`, `Dev.`: a capitalised word this short may be an abbreviation that is in no list."""
+_NO_VOWEL = re.compile(r"[A-Z]?[b-df-hj-np-tv-xz]+")
+"""`Ksh.`, `tbsps.`: shortened, whatever it means; an acronym in capitals is not."""
+_LONGEST_SHORTENED = 7
+_COUNTS = re.compile(r"\d[\d.,]*\s+[a-z]")
+"""`15 farms`."""
+_LAID_OUT = re.compile(r"[^\S\r\n]{3}")
+"""Three spaces set a page number or a column apart."""
+_CLOSES = {")": "(", "]": "["}
+_SHORTENED_TOO = re.compile(r"([A-Z][a-z]{1,6})\.")
 _CONTEXT = 160  # code points that nupunkt is shown on either side of a doubtful period
 
 
@@ -74,10 +85,9 @@ def cuts(text: str, start: int, end: int) -> list[int]:
         at = match.end() if match["gap"] is None else match.start("gap")
         if not runs.around(at):
             found.append(at)
-            opened = at
+            opened = behind_breaks(text, at, end)
     if _may_hold_lines(text, start, end):
-        found += _line_cuts(text, start, end, runs or Runs(text, start, end))
-        return sorted(set(found))
+        return _with_line_cuts(text, start, end, sentence_cuts=found, runs=runs or Runs(text, start, end))
     return found
 
 
@@ -87,12 +97,20 @@ def last_sentence(text: str, block: Span) -> Span:
 
 
 def _may_hold_lines(text: str, start: int, end: int) -> bool:
-    return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
+    return any(text.find(mark, start, end) >= 0 for mark in ("\n", "\r", "<"))
 
 
-def _line_cuts(text: str, start: int, end: int, runs: Runs) -> list[int]:
-    places = (match.start(match.lastgroup or 0) for match in LINE_PLACE.finditer(text, start, end))
-    return [at for at in places if at > start and not runs.around(at)]
+def _with_line_cuts(text: str, start: int, end: int, *, sentence_cuts: list[int], runs: Runs) -> list[int]:
+    """Return `sentence_cuts` and those at line breaks, in order."""
+    found = [start]
+    waiting = deque(sentence_cuts)
+    for match in LINE_PLACE.finditer(text, start, end):
+        at = match.start(match.lastgroup or 0)
+        while waiting and waiting[0] <= at:
+            found.append(waiting.popleft())
+        if at > found[-1] and not runs.around(at) and (match["hard"] is None or stands_alone(text, found[-1], match)):
+            found.append(at)
+    return [*found[1:], *waiting]
 
 
 def _wide_mark(place: Place) -> bool | None:
@@ -158,22 +176,47 @@ def _note_mark(place: Place) -> bool | None:
 
 
 def _before_a_number(place: Place) -> bool | None:
-    """`in 2010. 15 farms` is an end; `No. 5`, `Jan. 5` and `2. 5` are not."""
+    """`in 2010. 15 farms` is an end; `No. 5`, `(approx.) 5`, `Jan. 5` and `2. 5` are not."""
     if not place.first.isdigit():
         return None
+    if _known(place.key):
+        return _closes_a_sentence(place)
     if place.close or not place.word or place.word[-1] in ")]%":
-        return True
-    if _CLAUSE_NUMBER.match(place.text, place.next_at, place.end) and place.key.isalpha() and not _known(place.key):
         return True
     if place.word[-1].isdigit():
         return len(place.word) >= 4 and place.word.isdigit()
-    if not place.key.isalpha() or len(place.key) == 1 or _known(place.key):
+    return place.key.isalpha() and _word_before_a_number(place)
+
+
+def _word_before_a_number(place: Place) -> bool:
+    """`rose. 15 farms` is an end. `Handb. 60 of` may be none: a short word or a name can be an unknown abbreviation."""
+    if _CLAUSE_NUMBER.match(place.text, place.next_at, place.end):
+        return True
+    if len(place.key) == 1 or _NO_VOWEL.fullmatch(place.word):
         return False
-    return len(place.key) > 3 or _nupunkt_cuts(place)
+    short, laid_out = len(place.key) <= 3, _LAID_OUT.match(place.match["gap"]) is not None
+    counts = _COUNTS.match(place.text, place.next_at, place.end) is not None
+    if not laid_out and (place.word.istitle() or (place.word.isupper() and counts)):
+        return len(place.key) > _LONGEST_SHORTENED
+    if short and counts and place.key not in FUNCTION_WORDS:
+        return False
+    return not short or _nupunkt_cuts(place)
 
 
 def _never_last(place: Place) -> bool | None:
-    return False if place.key in NEVER_LAST and not place.close else None
+    return False if place.key in NEVER_LAST else None
+
+
+def _closed_abbreviation(place: Place) -> bool | None:
+    """`(ext.) Office`: the period is the abbreviation's, unless the bracket holds a whole sentence."""
+    bracket = place.close[:1] in _CLOSES and place.first.isalpha() and _known(place.key)
+    return False if bracket and not _closes_a_sentence(place) else None
+
+
+def _closes_a_sentence(place: Place) -> bool:
+    """Whether a bracket closes here that the sentence began with."""
+    opens = _CLOSES.get(place.close[:1])
+    return opens is not None and place.text[place.opened : place.match.start()].lstrip().rfind(opens) == 0
 
 
 def _ordinal(place: Place) -> bool | None:
@@ -216,6 +259,10 @@ def _abbreviation(place: Place) -> bool | None:
     if place.key in MONTHS and place.key in MAY_BE_LAST:  # `Jan.`; a month written out carries no period
         return False
     doubtful = place.key in MAY_BE_LAST or _SHORT_NAME.fullmatch(place.word)
+    if doubtful and place.word.istitle():
+        following = _SHORTENED_TOO.match(place.text, place.next_at, place.end)
+        if following and _known(following[1].lower()):  # `Agric. Handb.`
+            return False
     return _nupunkt_cuts(place) if doubtful else None
 
 
@@ -229,6 +276,7 @@ _RULES: tuple[Callable[[Place], bool | None], ...] = (
     _note_mark,
     _before_a_number,
     _never_last,
+    _closed_abbreviation,
     _ordinal,
     _reference,
     _initials,

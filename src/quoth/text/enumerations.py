@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from quoth.text.abbreviations import NEGATIONS
+from quoth.text.boundaries import last_sentence
 from quoth.types import Span
 
 ENUMERATOR = re.compile(
@@ -20,6 +22,26 @@ ENUMERATOR = re.compile(
 _FIRST_LABELS = frozenset({"a", "i", "1"})
 _ROMAN = frozenset("ivxlc")
 _INTRODUCES = (":", "—", "–", ":-", ":—")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_LONGEST_LEAD, _LONGEST_DENIAL = 600, 2_000
+"""Code points that the introductions of nested lists may take together, and may where the outer one denies."""
+
+
+def introduction(text: str, block: Span, outer: Span | None) -> Span:
+    """Return what introduces a list below `block`, itself introduced by `outer`.
+
+    It is one slice from the outermost introduction to the innermost, as `apply nitrogen` below `In spring:` below
+    `Never:` means its opposite without the first. Where that is too long the nearer one says more, but a denial stays.
+    """
+    inner = last_sentence(text, block)
+    if outer is None:
+        return inner
+    both = Span(outer.start, inner.end)
+    if len(both) <= _LONGEST_LEAD:
+        return both
+    if NEGATIONS.isdisjoint(_WORD.findall(text[outer.start : outer.end].lower().replace("’", "'"))):
+        return inner
+    return both if len(both) <= _LONGEST_DENIAL else outer
 
 
 class Enumeration:
@@ -36,7 +58,7 @@ class Enumeration:
         self._before: Span | None = None
 
     def item(self, enumerator: re.Match[str]) -> Span | None:
-        """Enter an enumerated block; return the block that introduces its list, None where nothing does."""
+        """Enter an enumerated block; return what introduces its list, None where nothing does."""
         style = self._style(enumerator)
         if self._left and (self._label.lower() in _FIRST_LABELS or style not in self._styles()):
             self._levels.clear()
@@ -52,10 +74,10 @@ class Enumeration:
         """A block without an enumerator ends every list, unless the next number goes on with one."""
         self._left = True
 
-    def seen(self, text: str, block: Span) -> None:
-        """Remember a block, should it introduce the next one."""
+    def seen(self, text: str, block: Span, lead: Span | None) -> None:
+        """Remember a block and its own lead, should it introduce the next one."""
         ends_open = text[max(block.start, block.end - 40) : block.end].endswith(_INTRODUCES)
-        self._before = block if ends_open else None
+        self._before = introduction(text, block, lead) if ends_open else None
 
     def _styles(self) -> list[str]:
         return [style for style, _ in self._levels]

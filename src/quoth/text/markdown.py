@@ -14,9 +14,9 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from quoth.text.boundaries import cuts, last_sentence
-from quoth.text.enumerations import ENUMERATOR, Enumeration
-from quoth.text.html_blocks import html_pieces
+from quoth.text.boundaries import cuts
+from quoth.text.enumerations import ENUMERATOR, Enumeration, introduction
+from quoth.text.html_blocks import html_pieces, lines
 from quoth.text.spans import trim
 from quoth.types import Region, RegionKind, Span
 
@@ -38,6 +38,7 @@ _BLANK_LINES = re.compile(r"(?<=\S)(?:[^\S\r\n]*(?:\r\n?|\n)){2,}")
 _LINK_TEXT = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)")
 _HEADING_ID = re.compile(r"\s*\{#[^{}]*\}$")
+_INTRODUCTORY = frozenset({RegionKind.PARAGRAPH, RegionKind.QUOTE, RegionKind.LIST_ITEM})
 _DEEPEST = 60  # nested containers; what lies deeper is kept as plain paragraphs
 
 
@@ -49,8 +50,8 @@ class _Container:
     first_line: int
     lead: Span | None = None
     list_lead: Span | None = None
-    first_block: Span | None = None
-    before: tuple[RegionKind, Span] | None = None
+    first_block: Region | None = None
+    before: Region | None = None
     enumeration: Enumeration = field(default_factory=Enumeration)
 
 
@@ -113,7 +114,7 @@ class _Walk:
             case "heading_open":
                 yield from self._heading(token, first, stop)
             case "blockquote_open":
-                self._containers.append(_Container(RegionKind.QUOTE, first))
+                self._containers.append(_Container(RegionKind.QUOTE, first, lead=self._inner.lead))
             case "bullet_list_open" | "ordered_list_open":
                 self._inner.list_lead = self._lead_of_list()
             case "list_item_open":
@@ -148,19 +149,18 @@ class _Walk:
         """Yield one block of the current container and remember it as the last one read."""
         if span is None:
             return
+        block = Region(span, kind, self._section, lead)
         if not kind.skipped:
-            self._inner.before = (kind, span)
-            self._inner.first_block = self._inner.first_block or span
-        yield Region(span, kind, self._section, lead)
+            self._inner.before = block
+            self._inner.first_block = self._inner.first_block or block
+        yield block
 
     def _lead_of_list(self) -> Span | None:
-        """The last sentence before a list introduces it; inside an item, the item itself does."""
-        match self._inner.before:
-            case (RegionKind.PARAGRAPH | RegionKind.QUOTE | RegionKind.LIST_ITEM, block):
-                return last_sentence(self._text, block)
-        if self._inner.kind is RegionKind.LIST_ITEM and self._inner.first_block is not None:
-            return last_sentence(self._text, self._inner.first_block)
-        return None
+        """The last sentence before a list introduces it; inside an item, the item itself does, with its own lead."""
+        block = self._inner.before
+        if block is None or block.kind not in _INTRODUCTORY:
+            block = self._inner.first_block if self._inner.kind is RegionKind.LIST_ITEM else None
+        return introduction(self._text, block.span, block.lead) if block else self._inner.lead
 
     def _paragraph(self, first: int, stop: int) -> Iterator[Region]:
         starts = [self._content_start(line) for line in range(first, stop)]
@@ -186,21 +186,23 @@ class _Walk:
         kind, lead = self._inner.kind, self._inner.lead
         if kind is RegionKind.PARAGRAPH:
             kind, lead = self._enumerated(span)
-        for part in self._quoted_parts(span.start, span.end):
-            yield from self._block(part, kind, lead=lead)
+        yield from self._blocks(span.start, span.end, kind, lead=lead)
 
     def _enumerated(self, span: Span) -> tuple[RegionKind, Span | None]:
         """A paragraph that begins with `(a)` is an item of a list that Markdown does not know."""
         enumeration = self._inner.enumeration
         mark = ENUMERATOR.match(self._text, span.start, span.end) if self._text[span.start] in "(•" else None
-        lead = None
+        lead = enumeration.item(mark) if mark else None
         if mark is None:
             enumeration.leave()
-        else:
-            introduction = enumeration.item(mark)
-            lead = last_sentence(self._text, introduction) if introduction else None
-        enumeration.seen(self._text, span)
+        enumeration.seen(self._text, span, lead)
         return (RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH), lead
+
+    def _blocks(self, start: int, end: int, kind: RegionKind, *, lead: Span | None) -> Iterator[Region]:
+        """Yield a paragraph as blocks of one kind; marks between two sentences are in none of them."""
+        for part in self._quoted_parts(start, end):
+            for span, drawn in lines(self._text, part.start, part.end) if part else ():
+                yield from self._block(span, drawn if drawn.skipped else kind, lead=None if drawn.skipped else lead)
 
     def _quoted_parts(self, start: int, end: int) -> Iterator[Span | None]:
         """Cut at the `>` between two sentences; inside a sentence the mark stays, as the slice must be exact."""
@@ -217,8 +219,7 @@ class _Walk:
         if label is None:
             return
         yield Region(Span(start, start + len(label.group().rstrip())), RegionKind.MARKUP, self._section, None)
-        for part in self._quoted_parts(label.end(), end):
-            yield from self._block(part, RegionKind.FOOTNOTE)
+        yield from self._blocks(label.end(), end, RegionKind.FOOTNOTE, lead=None)
 
     def _heading(self, token: Token, first: int, stop: int) -> Iterator[Region]:
         start, end = self._content_start(first), self._lines[stop]
@@ -269,7 +270,7 @@ class _Walk:
 
     def _indented(self, first: int, stop: int) -> Iterator[Region]:
         start, end = self._content_start(first), self._lines[stop]
-        if self._inner.before is None or self._inner.before[0] is not RegionKind.FOOTNOTE:
+        if self._inner.before is None or self._inner.before.kind is not RegionKind.FOOTNOTE:
             yield from self._block(trim(self._text, start, end), RegionKind.CODE)
             return
         for blank in _BLANK_LINES.finditer(self._text, start, end):
@@ -279,7 +280,7 @@ class _Walk:
 
     def _html(self, first: int, stop: int) -> Iterator[Region]:
         for span, kind in html_pieces(self._text, self._content_start(first), self._lines[stop]):
-            yield from self._block(span, kind)
+            yield from self._block(span, kind, lead=None if kind.skipped else self._inner.lead)
 
     def _definition(self, first: int, stop: int) -> Iterator[Region]:
         start = self._content_start(first)

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from quoth.text.boundaries import last_sentence
 from quoth.text.enumerations import ENUMERATOR, Enumeration
 from quoth.types import Region, RegionKind, Span
 
@@ -61,13 +60,10 @@ def plain_blocks(text: str) -> Iterator[Region]:
         if _RULE.fullmatch(text, block.start, block.end):
             continue
         mark = ENUMERATOR.match(text, block.start, block.end)
-        lead = None
+        lead = enumeration.item(mark) if mark else None
         if mark is None:
             enumeration.leave()
-        else:
-            introduction = enumeration.item(mark)
-            lead = last_sentence(text, introduction) if introduction else None
-        enumeration.seen(text, block)
+        enumeration.seen(text, block, lead)
         yield Region(block, RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH, section=(), lead=lead)
 
 
