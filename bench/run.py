@@ -262,8 +262,9 @@ def same_twice(places: Places, questions: Sequence[str], rounds: int) -> bool | 
 
 def sample_of(counts: Mapping[str, int], *, sentences: int) -> list[str]:
     """Documents from the whole length of the list that hold about so many sentences."""
-    step = max(1, sum(counts.values()) // sentences)
-    return sorted(counts)[::step]
+    names = sorted(counts)
+    wanted = max(1, min(len(names), len(names) * sentences // sum(counts.values())))
+    return [names[number * len(names) // wanted] for number in range(wanted)]
 
 
 def copy(names: Sequence[str], source: Path, target: Path) -> None:

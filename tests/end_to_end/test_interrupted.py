@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,9 +36,21 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def _reading(corpus: Path, index: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """An ingest that is waiting for the second document's text, and where to write that."""
-    program = start("ingest", corpus, "--index", index)
-    return program, os.open(corpus / "b.md", os.O_WRONLY)  # returns once the program has opened it for reading
+    """An ingest that is waiting for the second document's text, and where to write that.
+
+    A pipe inside a folder is left out, but one that is named is read.
+    """
+    program = start("ingest", corpus, corpus / "b.md", "--index", index)
+    for _ in range(PATIENCE * 100):
+        try:
+            pipe = os.open(corpus / "b.md", os.O_WRONLY | os.O_NONBLOCK)  # fails until the program reads from it
+        except OSError:
+            assert program.poll() is None, program.communicate()
+            time.sleep(0.01)
+        else:
+            os.set_blocking(pipe, True)
+            return program, pipe
+    raise AssertionError("the ingest never came to the second document")
 
 
 def answered(question: str, index: Path) -> bool:
