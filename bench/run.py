@@ -287,7 +287,7 @@ def _warm_lines(seconds: Mapping[str, Sequence[float]]) -> Iterator[Line]:
     ratio = statistics.median(theirs) / statistics.median(ours)
     yield Line("question, warm: p50", ms(p50(ours)), ms(p50(theirs)), times(ratio), ">= 25x", ratio >= 25)
     yield Line("question, warm: p90", ms(p90(ours)), ms(p90(theirs)), times(p90(theirs) / p90(ours)), "", None)
-    name = "  p50, reference with stop words"
+    name = "  p50, reference drops stop words"
     yield Line(name, ms(p50(ours)), ms(p50(plainer)), times(p50(plainer) / p50(ours)), "", None)
 
 

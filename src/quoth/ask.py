@@ -128,7 +128,8 @@ def _outcome(
     question = case.analysis.question
     objection = _first(objections, engine.settings)
     shown = case.selection.evidence if objection is None else nearest
-    documents = {document.id: document for document in _documents(shown, case.reader)}
+    missing = tuple(one for one in shown if one.sentence.doc_id not in {document.id for document in case.documents})
+    documents = {document.id: document for document in (*case.documents, *_documents(missing, case.reader))}
     citations = cite(shown, documents, engine.profile)
     if objection is None:
         return Answer(question, citations, case.confidence, notes)

@@ -55,8 +55,11 @@ def no_results(case: Case) -> Objection | None:
 
 def unknown_entity(case: Case) -> Objection | None:
     """A name, year, date, place, code or quoted name that the question presumes and its sources never mention."""
-    sources = [_Source.of(document) for document in case.documents] if case.analysis.entities else []
-    for group in case.analysis.entities:
+    # What the quoted sentences say themselves is quick to see; whole documents are folded only for the rest.
+    quoted = " ".join(evidence.sentence.text for evidence in case.selection.evidence)
+    unseen = [group for group in case.analysis.entities if not any(mentions(quoted, entity) for entity in group)]
+    sources = [_Source.of(document) for document in case.documents] if unseen else []
+    for group in unseen:
         if any(_known(entity, source, case.reader) for entity in group for source in sources):
             continue
         if any(_in_corpus(entity, case.reader) for entity in group):

@@ -72,7 +72,7 @@ def diversify(ranked: Sequence[Ranked], vectors: Vectors, *, settings: Selection
             ),
         )
         chosen.append(best)
-        likeness = np.maximum(likeness, vectors @ vectors[best.row])
+        likeness = np.maximum(likeness, np.einsum("ij,j->i", vectors, vectors[best.row]))
         left = [one for one in left if one is not best and likeness[one.row] <= settings.max_sim_threshold]
     return chosen
 
@@ -114,5 +114,5 @@ def redundancy(vectors: Vectors) -> float:
     count = len(vectors)
     if count < 2:
         return 0.0
-    likeness = vectors @ vectors.T
+    likeness = np.einsum("ik,jk->ij", vectors, vectors)
     return round(float((likeness.sum() - np.trace(likeness)) / (count * (count - 1))), 4)

@@ -122,16 +122,16 @@ class LexicalIndex:
         query = tantivy.Query.boolean_query(clauses) if clauses else tantivy.Query.empty_query()
         return Plan(query, sum(worth for _, worth in weighed))
 
-    def top(self, plan: Plan, count: int, limits: Limits) -> list[int]:
-        """Rows of the `count` best sentences within `limits`, best first, equal scores by row."""
+    def top(self, plan: Plan, count: int, limits: Limits) -> dict[int, float]:
+        """Rows of the `count` best sentences within `limits` with their scores; best first, equal scores by row."""
         query = plan.query
         if not limits.anywhere:
             clauses = [(tantivy.Occur.Must, query)]
             clauses += [(tantivy.Occur.Must, self._anyone(field, ids)) for field, ids in _clauses(limits)]
             query = tantivy.Query.boolean_query(clauses)
         found = self._found(query, count + _MARGIN)
-        best = sorted(found.items(), key=lambda hit: (-_share(hit[1], plan), hit[0]))
-        return [row for row, _ in best[:count]]
+        shares = [(row, _share(score, plan)) for row, score in found.items()]
+        return dict(sorted(shares, key=lambda hit: (-hit[1], hit[0]))[:count])
 
     def scores(self, plan: Plan, wanted: Collection[int]) -> dict[int, float]:
         """The score of each wanted row, 0 to 1."""

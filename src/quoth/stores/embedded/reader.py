@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,10 +57,10 @@ class EmbeddedReader:
         with reading(self._place):
             limits = self._limits(query.filters)
             plan = self._lexical.plan(query.terms) if query.terms else None
-            lexical_rows = [] if plan is None else self._lexical.top(plan, query.candidates, limits)
+            lexical = {} if plan is None else self._lexical.top(plan, query.candidates, limits)
             vector = self._checked(query.vector)
             dense_rows = [] if vector is None else self._nearest(vector, query.candidates, limits)
-            return self._candidates(plan, vector, lexical_rows=lexical_rows, dense_rows=dense_rows)
+            return self._candidates(plan, vector, lexical=lexical, dense_rows=dense_rows)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         return {term: self._lexical.frequency(term) for term in terms}
@@ -174,23 +174,23 @@ class EmbeddedReader:
         return [int(row) for row in self._dense.rows[nearest]]
 
     def _candidates(
-        self, plan: Plan | None, vector: Vectors | None, *, lexical_rows: list[int], dense_rows: list[int]
+        self, plan: Plan | None, vector: Vectors | None, *, lexical: Mapping[int, float], dense_rows: list[int]
     ) -> Candidates:
         """Both scores for every row found either way, ordered by sentence id."""
-        found = sorted({*lexical_rows, *dense_rows})
+        found = sorted({*lexical, *dense_rows})
         if not found:
             return Candidates((), np.empty((0, self._info.model.dimension), dtype=np.float32))
         positions = self._dense.positions(np.array(found, dtype=np.int64))
-        lexical = {} if plan is None else self._lexical.scores(plan, found)
+        by_dense = set(dense_rows)
+        others = {} if plan is None else self._lexical.scores(plan, by_dense - lexical.keys())
         vectors = self._dense.take(positions)
         dense = np.zeros(len(found)) if vector is None else cosines(vector, vectors)
-        by_lexical, by_dense = set(lexical_rows), set(dense_rows)
         items = [
             Candidate(
                 sentence=sentence,
-                lexical=lexical.get(row, 0.0),
+                lexical=lexical.get(row) or others.get(row, 0.0),
                 dense=float(cosine),
-                found_by=("lexical",) * (row in by_lexical) + ("dense",) * (row in by_dense),
+                found_by=("lexical",) * (row in lexical) + ("dense",) * (row in by_dense),
             )
             for row, sentence, cosine in zip(found, self._rows(found), dense, strict=True)
         ]
