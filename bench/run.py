@@ -415,17 +415,31 @@ def bench(options: argparse.Namespace, work: Path) -> None:
         print("A quick run: few sentences, so the aims are not to be judged by it.")
 
 
+def ask_again(options: argparse.Namespace, work: Path) -> None:
+    """Warm and cold questions on indexes that are there already: minutes, where the whole takes twenty."""
+    here = Path(sys.executable)
+    docs = (options.data / "docs").resolve()
+    places = Places(here.parent / "quoth", here, options.reference_python.absolute(), docs, work)
+    questions = read_questions(options.data, FULL.questions)
+    warm = measure_warm(places, questions)
+    cold = measure_cold(places, questions[: FULL.cold_starts + 1])
+    print(written([*_warm_lines(warm["seconds"]), _cold_line(cold)]))
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Measure Quoth beside the reference stack.")
     parser.add_argument("--reference-python", type=Path, default=BENCH.parent / ".bench-venv" / "bin" / "python")
     parser.add_argument("--data", type=Path, default=DATA, help="a folder with docs/ and questions.jsonl")
     parser.add_argument("--json", type=Path, help="write the raw numbers to this file")
     parser.add_argument("--keep", type=Path, help="work in this new folder and leave it there, indexes and all")
+    parser.add_argument("--again", type=Path, help="only the questions, on the indexes that an earlier --keep left")
     parser.add_argument("--quick", action="store_true", help="few documents, to see that everything runs")
     options = parser.parse_args(arguments)
     try:
         checked(options)
-        if options.keep:
+        if options.again:
+            ask_again(options, options.again.resolve())
+        elif options.keep:
             options.keep.mkdir(parents=True)
             bench(options, options.keep.resolve())
         else:
