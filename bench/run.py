@@ -154,11 +154,21 @@ def started(command: Sequence[str], work: Path) -> Iterator[Side]:
 def environment(work: Path) -> dict[str, str]:
     """The caller's without settings of Quoth, the model hub kept out of the reference's start.
 
-    Bytecode is kept in `work`: a start is measured as it is on an installed program, whatever installed it.
+    Bytecode is kept in `work`: a start is measured as it is on an installed program, whatever installed it. OpenMP
+    waits passively: spinning, torch took 520 ms a question and not 21 whenever another program held one of two cores.
     """
     kept = {key: value for key, value in os.environ.items() if not key.startswith("QUOTH_") or key == "QUOTH_CACHE_DIR"}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
-    return kept | {"PYTHONPYCACHEPREFIX": str(work / "bytecode"), "HF_HUB_OFFLINE": "1"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(work / "bytecode"), "HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+
+
+def cores_used() -> tuple[float, float]:
+    """Core seconds since the start: of the whole machine, and of this program with the processes that it has ended."""
+    counted = [int(value) for value in Path("/proc/stat").read_bytes().split(b"\n", 1)[0].split()[1:9]]
+    used = os.times()
+    idle, waiting = counted[3], counted[4]
+    machine = (sum(counted) - idle - waiting) / os.sysconf("SC_CLK_TCK")
+    return machine, used.user + used.system + used.children_user + used.children_system
 
 
 def build_indexes(places: Places) -> dict[str, Any]:
@@ -181,6 +191,7 @@ def build_indexes(places: Places) -> dict[str, Any]:
 
 def measure_warm(places: Places, questions: Sequence[str]) -> dict[str, Any]:
     """Seconds of every question on both sides, in blocks by turns, and how much of what they rank is the same."""
+    began, before = time.perf_counter(), cores_used()
     asked: dict[str, list[dict[str, Any]]] = {"quoth": [], "reference": [], "reference_stop_words": []}
     with (
         started(places.quoth_side("serve", "--index", places.index), places.work) as quoth,
@@ -197,10 +208,12 @@ def measure_warm(places: Places, questions: Sequence[str]) -> dict[str, Any]:
             settle()
             asked["reference"] += [reference.ask(question) for question in block]
             asked["reference_stop_words"] += [reference.ask(question, stop_words=True) for question in block]
+    machine, own = (now - then for now, then in zip(cores_used(), before, strict=True))
     both = zip(asked["quoth"], asked["reference"], strict=True)
     return {
         "seconds": {side: [one["seconds"] for one in replies] for side, replies in asked.items()},
         "cpu_seconds": {side: [one["cpu_seconds"] for one in replies] for side, replies in asked.items()},
+        "others_cores": max(0.0, machine - own) / (time.perf_counter() - began),
         "lines": [one["line"] for one in asked["quoth"]],
         "shared_of_20": statistics.mean(len({*ours["ranked"]} & {*theirs["ranked"]}) for ours, theirs in both),
     }
@@ -352,6 +365,14 @@ def written(lines: Sequence[Line]) -> str:
     )
 
 
+def noise(others_cores: float) -> str:
+    """Whether the machine was free enough; load hits the two sides differently, so that the ratios suffer too."""
+    verdict = (
+        "the figures stand" if others_cores < 0.2 else "DO NOT QUOTE THESE FIGURES, run it again on a free machine"
+    )
+    return f"Other programs used {others_cores:.2f} cores during the warm questions: {verdict}."
+
+
 def say(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
@@ -411,6 +432,7 @@ def bench(options: argparse.Namespace, work: Path) -> None:
         f"{raw['warm']['shared_of_20']:.1f} of the 20 best are the same on both sides; "
         f"load of the machine before and after: {raw['machine']['load'][0][0]:.1f}, {raw['machine']['load'][1][0]:.1f}"
     )
+    print(noise(raw["warm"]["others_cores"]))
     if options.quick:
         print("A quick run: few sentences, so the aims are not to be judged by it.")
 
@@ -424,6 +446,7 @@ def ask_again(options: argparse.Namespace, work: Path) -> None:
     warm = measure_warm(places, questions)
     cold = measure_cold(places, questions[: FULL.cold_starts + 1])
     print(written([*_warm_lines(warm["seconds"]), _cold_line(cold)]))
+    print(noise(warm["others_cores"]))
 
 
 def main(arguments: Sequence[str]) -> int:
