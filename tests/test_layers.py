@@ -17,7 +17,22 @@ LAYERS = (
     ("interfaces", ("quoth", "interfaces", "evaluation")),
     ("wiring", ("wiring",)),
     ("paths and adapters", ("ingest", "ask", "context", "stores", "providers", "profiles", "cluster")),
-    ("stages", ("corpus", "retrieve", "select", "decide", "answer", "verify", "render", "questions")),
+    (
+        "stages",
+        (
+            "corpus",
+            "retrieve",
+            "select",
+            "decide",
+            "answer",
+            "verify",
+            "render",
+            "questions",
+            "calibration",
+            "misses",
+            "confidence",
+        ),
+    ),
     ("text", ("text",)),
     ("contract", ("types", "protocols", "errors", "settings", "profile")),
 )

@@ -44,6 +44,7 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "CorpusError": "corpus",
         "UnreadableFile": "unreadable-file",
         "QuestionError": "question",
+        "CalibrationError": "calibration",
         "ModelError": "model",
         "IndexFault": "index",
         "NoIndex": "no-index",

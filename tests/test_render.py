@@ -55,12 +55,13 @@ SENTENCE = Sentence(
 ABOUT = Metadata(
     "Rules", "ccr", True, "2009-06-01", (Supersession("b.md", "Depth"), Supersession("c.md", "Width")), "en", {}
 )
-PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, None, None)
-ABSTENTION = Abstention(QUESTION, Objection(Reason.NO_RESULTS, "Nothing."), (PLAIN,), 0.25, NOTES)
+PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, None, None, None)
+MISS = replace(PLAIN, why="It does not mention rye.")
+ABSTENTION = Abstention(QUESTION, Objection(Reason.NO_RESULTS, "Nothing."), ("rye",), ("rye",), (MISS,), 0.25, NOTES)
 
 
 def answer(*citations: Citation) -> dict[str, Any]:
-    return outcome_json(Answer(QUESTION, citations, 0.93004, NOTES))
+    return outcome_json(Answer(QUESTION, citations, (), 0.93004, NOTES))
 
 
 def test_the_first_nine_fields_are_fixed() -> None:
@@ -88,7 +89,8 @@ def test_an_abstention_has_a_reason_and_the_nearest_evidence_and_no_answer() -> 
 
     assert (result["abstained"], result["answer_sentences"], result["final_answer"]) == (True, [], "")
     assert result["reason"] == {"code": "no_results", "detail": "Nothing."}
-    assert result["nearest"] == [citation_json(PLAIN)]
+    assert result["nearest"] == [citation_json(PLAIN) | {"why": "It does not mention rye."}]
+    assert (result["missing"], result["unsupported_parts"]) == (["rye"], ["rye"])
     assert result["confidence"] == 0.25
 
 

@@ -52,7 +52,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, A
             stores[profile] = EmbeddedStore(place / profile)
             ingest([place / "corpus"], store=stores[profile], embedder=embedder, profile=chosen, progress=None)
         settings = overrides.over(chosen.settings, profile=profile)
-        engine = Engine(embedder, None, chosen, settings, settings.digest)
+        engine = Engine(embedder, None, None, chosen, settings, settings.digest)
         (one,) = read_questions([question])
         assert isinstance(one, Question)
         with stores[profile].read() as reader:
@@ -167,6 +167,11 @@ def changed(result: dict[str, Any], path: str, value: object) -> dict[str, Any]:
         ("answer_sentences.0.effective_date", "June 2009"),
         ("answer_sentences.0.superseded_by", []),
         ("answer_sentences.0.colour", "red"),
+        ("answer_sentences.0.why", "It does not mention rye."),
+        ("unsupported_parts", None),
+        ("unsupported_parts", [3]),
+        ("missing", ["rye"]),
+        ("missing", ...),
     ],
 )
 def test_a_result_that_breaks_the_contract_is_invalid(asked: Asked, path: str, value: object) -> None:
@@ -178,7 +183,16 @@ def test_a_result_that_breaks_the_contract_is_invalid(asked: Asked, path: str, v
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("abstained", False), ("final_answer", "Six."), ("reason", None), ("reason.code", "bored"), ("reason.detail", "")],
+    [
+        ("abstained", False),
+        ("final_answer", "Six."),
+        ("reason", None),
+        ("reason.code", "bored"),
+        ("reason.detail", ""),
+        ("nearest.0.why", ...),
+        ("nearest.0.why", ""),
+        ("missing", [""]),
+    ],
 )
 def test_an_abstention_that_contradicts_itself_is_invalid(asked: Asked, path: str, value: object) -> None:
     result = asked("What did Ivan Smith build in 1994?", overrides=NO_FLAGS)

@@ -25,4 +25,4 @@ def _citation(evidence: Evidence, document: Document | None, profile: Profile) -
         verify_quote(document, sentence.lead)
     metadata = document.metadata
     authority = authority_of(metadata, profile)
-    return Citation(sentence, evidence.score, document.sha256, metadata, authority, evidence.companion_of)
+    return Citation(sentence, evidence.score, document.sha256, metadata, authority, evidence.companion_of, why=None)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from quoth.answer import cite
+from quoth.calibration import calibrated, decision_in_force
+from quoth.confidence import confidence_of
 from quoth.decide import Case, checks, decide
+from quoth.misses import explain, missing
 from quoth.profile import Profile
 from quoth.protocols import Embedder, Reader, Reranker
 from quoth.retrieve.boost import boost
 from quoth.retrieve.fuse import fuse
+from quoth.retrieve.merge import Found, merge
+from quoth.retrieve.parts import parts_of
+from quoth.retrieve.probe import probe
 from quoth.retrieve.question import analyse
+from quoth.select.cover import best_for, evidence_of, unsupported_parts, without_unsupported
 from quoth.select.diversify import select
+from quoth.select.evidence import Logistic, context_of
 from quoth.select.rerank import rerank
 from quoth.select.topic import on_topic
 from quoth.settings import Settings
@@ -21,12 +29,15 @@ from quoth.types import (
     Analysis,
     Answer,
     Asked,
-    Candidates,
+    Confidence,
+    Cover,
     Document,
     DocumentInfo,
     Evidence,
     Objection,
     Outcome,
+    Part,
+    Probe,
     Query,
     Question,
     Ranked,
@@ -48,6 +59,8 @@ class Engine:
 
     embedder: Embedder | None
     reranker: Reranker | None
+    confidence_model: Logistic | None
+    """None: the best fused score stands for the confidence."""
     profile: Profile
     settings: Settings
     settings_digest: str
@@ -57,12 +70,45 @@ def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
     """Answer with verified quotes, or abstain with the reason."""
     settings = engine.settings
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
-    vector = engine.embedder.embed([analysis.search_text])[0] if engine.embedder else None
-    candidates = reader.search(_query(analysis, vector, settings))
+    parts = parts_of(analysis, profile=engine.profile, settings=settings.retrieval)
+    found_for = [_find(part.analysis, reader=reader, engine=engine) for part in parts]
+    covers = _cover(parts, found_for, reader=reader, engine=engine)
+    whole = _find(analysis, reader=reader, engine=engine)
+    evidence = [replace(one, ranked=cover.evidence) for one, cover in zip(found_for, covers, strict=True)]
+    found = merge(whole, evidence)
+    ranked = found.ranked
 
+    answerable = without_unsupported(analysis, covers)
+    selection = select(
+        ranked,
+        found.candidates.vectors,
+        supports=_supports(answerable, engine, covers=covers),
+        parts=[best_for(cover, whole.ranked) for cover in covers],
+        neighbours=reader.neighbours,
+        settings=settings.selection,
+    )
+    nearest = tuple(Evidence(one.sentence, one.relevance, None) for one in ranked[:_NEAREST])
+    raw = _confidence(selection.supporting or ranked, answerable, found.probe, engine)
+    confidence = calibrated(raw.value, settings.calibration)
+    case = Case(answerable, ranked, selection, confidence, _documents(selection.evidence or nearest, reader), reader)
+    objections = decide(case, checks(settings.selection, decision_in_force(settings)))
+    notes = _notes(found, selection, objections, reader=reader, engine=engine)
+    outcome = _outcome(replace(case, analysis=analysis), nearest, objections, covers=covers, notes=notes, engine=engine)
+    return Asked(outcome, Trace(analysis, found.fused, ranked, covers, selection, found.probe, raw, objections))
+
+
+def _find(analysis: Analysis, *, reader: Reader, engine: Engine) -> Found:
+    """Search for a question, or for one part of it, and bring what was found into order."""
+    settings = engine.settings
+    asked = probe(analysis.search_text, embedder=engine.embedder, reader=reader)
+    candidates = reader.search(_query(analysis, asked.vector, settings))
     fused = fuse(candidates, analysis, mode=settings.retrieval.mode)
     reranked = rerank(
-        fused, candidates, analysis=analysis, vector=vector, reranker=engine.reranker, topk=settings.rerank.topk
+        fused,
+        probe=asked,
+        reranker=engine.reranker,
+        context=lambda sentence: context_of(sentence, reader),
+        topk=settings.rerank.topk,
     )
     ranked = boost(
         reranked,
@@ -71,21 +117,29 @@ def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
         profile=engine.profile,
         settings=settings.retrieval,
     )
-    selection = select(
-        ranked,
-        candidates.vectors,
-        supports=_supports(analysis, engine),
-        neighbours=reader.neighbours,
-        settings=settings.selection,
-    )
-    nearest = tuple(Evidence(one.sentence, one.relevance, None) for one in ranked[:_NEAREST])
-    # Until a calibration says what it is worth: the fused score of the best evidence, or of the nearest there is.
-    confidence = max((one.fused for one in selection.supporting or ranked), default=0.0)
-    case = Case(analysis, ranked, selection, confidence, _documents(selection.evidence or nearest, reader), reader)
-    objections = decide(case, checks(settings.selection, settings.decision))
-    notes = _notes(candidates, fused, selection, objections, reader=reader, engine=engine)
-    outcome = _outcome(case, nearest, objections, notes=notes, engine=engine)
-    return Asked(outcome, Trace(analysis, ranked, selection, objections))
+    return Found(asked, candidates, fused, ranked)
+
+
+def _cover(parts: Sequence[Part], found: Sequence[Found], *, reader: Reader, engine: Engine) -> tuple[Cover, ...]:
+    """Each part judged as a question of its own, for which one sentence is enough."""
+    # By the plain threshold: what is quoted may not depend on the calibrated one, or its questions were others.
+    policy = checks(replace(engine.settings.selection, min_support=1), engine.settings.decision)
+    covers = []
+    for place, part in enumerate(parts):
+        ranked = found[place].ranked
+        rivals = [one.ranked for other, one in enumerate(found) if other != place]
+        evidence = evidence_of(part, ranked, rivals=rivals, supports=_supports(part.analysis, engine, covers=()))
+        best = tuple(Evidence(one.sentence, one.relevance, None) for one in (evidence or ranked)[:1])
+        selection = Selection(best if evidence else (), evidence, 0.0, 0.0)
+        confidence = _confidence(evidence or ranked, part.analysis, found[place].probe, engine)
+        case = Case(part.analysis, ranked, selection, confidence.value, _documents(best, reader), reader)
+        objection = _first(decide(case, policy), engine.settings)
+        covers.append(Cover(part, evidence if objection is None else (), objection))
+    return tuple(covers)
+
+
+def _confidence(ranked: Sequence[Ranked], analysis: Analysis, asked: Probe, engine: Engine) -> Confidence:
+    return confidence_of(ranked, analysis=analysis, probe=asked, model=engine.confidence_model)
 
 
 def _query(analysis: Analysis, vector: Vectors | None, settings: Settings) -> Query:
@@ -97,12 +151,22 @@ def _query(analysis: Analysis, vector: Vectors | None, settings: Settings) -> Qu
     )
 
 
-def _supports(analysis: Analysis, engine: Engine) -> Callable[[Ranked], bool]:
-    """Whether a sentence is evidence for the question: near enough to it, and not about something else."""
+def _without_evidence(engine: Engine) -> bool:
+    """Whether the evidence model was asked for and this embedding model cannot give it what it needs."""
+    return engine.settings.rerank.kind == "evidence" and engine.embedder is not None and engine.reranker is None
+
+
+def _supports(analysis: Analysis, engine: Engine, *, covers: Sequence[Cover]) -> Callable[[Ranked], bool]:
+    """Whether a sentence is evidence for the question: near enough to it, and not about something else.
+
+    Where no part of a question has evidence, what resembles the whole of it is none either.
+    """
     decision = engine.settings.decision
     if not decision.abstain:
         return lambda _: True
-    return lambda one: one.fused >= decision.support_score and on_topic(one.sentence, analysis, engine.profile)
+    if covers and all(cover.objection is not None for cover in covers):
+        return lambda _: False
+    return lambda one: one.relevance >= decision.support_score and on_topic(one.sentence, analysis, engine.profile)
 
 
 def _authorities(ranked: tuple[Ranked, ...], reader: Reader, profile: Profile) -> dict[str, DocumentInfo]:
@@ -122,18 +186,22 @@ def _outcome(
     nearest: tuple[Evidence, ...],
     objections: tuple[tuple[str, Objection | None], ...],
     *,
+    covers: tuple[Cover, ...],
     notes: RunNotes,
     engine: Engine,
 ) -> Outcome:
     question = case.analysis.question
     objection = _first(objections, engine.settings)
     shown = case.selection.evidence if objection is None else nearest
-    missing = tuple(one for one in shown if one.sentence.doc_id not in {document.id for document in case.documents})
-    documents = {document.id: document for document in (*case.documents, *_documents(missing, case.reader))}
+    absent = tuple(one for one in shown if one.sentence.doc_id not in {document.id for document in case.documents})
+    documents = {document.id: document for document in (*case.documents, *_documents(absent, case.reader))}
     citations = cite(shown, documents, engine.profile)
     if objection is None:
-        return Answer(question, citations, case.confidence, notes)
-    return Abstention(question, objection, citations, case.confidence, notes)
+        unsupported = unsupported_parts(covers, {one.sentence.id for one in shown})
+        return Answer(question, citations, unsupported, case.confidence, notes)
+    unsupported = tuple(cover.part.text for cover in covers if cover.objection is not None)
+    explained = explain(citations, case, objection=objection, profile=engine.profile)
+    return Abstention(question, objection, missing(case, unsupported), unsupported, explained, case.confidence, notes)
 
 
 def _first(objections: tuple[tuple[str, Objection | None], ...], settings: Settings) -> Objection | None:
@@ -145,8 +213,7 @@ def _first(objections: tuple[tuple[str, Objection | None], ...], settings: Setti
 
 
 def _notes(
-    candidates: Candidates,
-    fused: tuple[Ranked, ...],
+    found: Found,
     selection: Selection,
     objections: tuple[tuple[str, Objection | None], ...],
     *,
@@ -156,16 +223,16 @@ def _notes(
     objection = _first(objections, engine.settings)
     return RunNotes(
         retriever=_RETRIEVERS[engine.settings.retrieval.mode],
-        k_initial=len(candidates.items),
+        k_initial=len(found.candidates.items),
         rerank_topk=engine.settings.rerank.topk,
         decision=("answered",) if objection is None else ("abstained", objection.reason),
-        max_retrieval=fused[0].fused if fused else 0.0,
+        max_retrieval=found.fused[0].fused if found.fused else 0.0,
         support_count=len(selection.supporting),
         redundancy_before=selection.redundancy_before,
         redundancy_after=selection.redundancy_after,
-        degraded=(),
+        degraded=("evidence",) if _without_evidence(engine) else (),
         profile=engine.profile.name,
-        calibrated=False,
+        calibrated=engine.settings.calibration.threshold is not None,
         index=reader.info.digest,
         settings=engine.settings_digest,
     )

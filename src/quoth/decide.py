@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from quoth.corpus.authority import is_superseded
 from quoth.protocols import Reader
 from quoth.settings import DecisionSettings, SelectionSettings
-from quoth.text.entities import mentions, word_occurs
+from quoth.text.asked_units import asked_units, speaks_in
+from quoth.text.entities import is_numbered, mentions, word_occurs
 from quoth.text.fold import fold
 from quoth.text.quantities import quantities, same_quantity
-from quoth.types import NO_FILTERS, Analysis, Document, Entity, EntityKind, Objection, Ranked, Reason, Selection
+from quoth.types import (
+    NO_FILTERS,
+    Analysis,
+    Document,
+    Entity,
+    EntityKind,
+    Objection,
+    Quantity,
+    Ranked,
+    Reason,
+    Selection,
+)
 
 ONE_PAGE = 2_000
 """Characters. A shorter document leaves its setting unsaid, so the corpus around it is asked instead."""
@@ -55,13 +67,7 @@ def no_results(case: Case) -> Objection | None:
 
 def unknown_entity(case: Case) -> Objection | None:
     """A name, year, date, place, code or quoted name that the question presumes and its sources never mention."""
-    # What the quoted sentences say themselves is quick to see; whole documents are folded only for the rest.
-    quoted = " ".join(evidence.sentence.text for evidence in case.selection.evidence)
-    unseen = [group for group in case.analysis.entities if not any(mentions(quoted, entity) for entity in group)]
-    sources = [_Source.of(document) for document in case.documents] if unseen else []
-    for group in unseen:
-        if any(_known(entity, source, case.reader) for entity in group for source in sources):
-            continue
+    for group in unknown_entities(case):
         if any(_in_corpus(entity, case.reader) for entity in group):
             where = "the documents that come nearest never mention"
         else:
@@ -69,6 +75,17 @@ def unknown_entity(case: Case) -> Objection | None:
         detail = f"The question presumes the {group[0].kind} '{group[0].text}', which {where}."
         return Objection(Reason.UNKNOWN_ENTITY, detail)
     return None
+
+
+def unknown_entities(case: Case) -> Iterator[tuple[Entity, ...]]:
+    """The entities of the question, each with its other names, that the sources never mention."""
+    # What the quoted sentences say themselves is quick to see; whole documents are folded only for the rest.
+    quoted = " ".join(evidence.sentence.text for evidence in case.selection.evidence)
+    unseen = [group for group in case.analysis.entities if not any(mentions(quoted, entity) for entity in group)]
+    sources = [_Source.of(document) for document in case.documents] if unseen else []
+    for group in unseen:
+        if not any(_known(entity, source, case.reader) for entity in group for source in sources):
+            yield group
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +110,7 @@ def _known(entity: Entity, source: _Source, reader: Reader) -> bool:
     if len(source.text) < ONE_PAGE:
         return True
     # A term that the corpus uses, made of words that this document uses too, is a way of speaking and not a stranger.
-    if entity.kind not in {EntityKind.NAME, EntityKind.QUOTED} or len(entity.words) == 1:
+    if entity.kind not in {EntityKind.NAME, EntityKind.QUOTED} or len(entity.words) == 1 or is_numbered(entity):
         return False
     return all(word_occurs(source.folded, word, entity.kind) for word in entity.words)
 
@@ -104,22 +121,45 @@ def _in_corpus(entity: Entity, reader: Reader) -> bool:
 
 
 def ungrounded_number(case: Case) -> Objection | None:
-    """A number cut from its place, or one that the question presumes and no source states."""
+    """A number cut from its place, one that the question presumes and no source states, or a unit out of place."""
     for document in case.documents:
         for evidence in case.selection.evidence:
             span = evidence.sentence.quote.span
             if evidence.sentence.doc_id == document.id and (cut := _cut_quantity(document.text, span.start, span.end)):
                 return Objection(Reason.UNGROUNDED_NUMBER, f"The quote would cut '{cut}' in {document.id}.")
-    stated = (
-        [quantity for document in case.documents for quantity in quantities(document.text)]
-        if case.analysis.quantities
-        else []
-    )
-    for presumed in case.analysis.quantities:
-        if not any(same_quantity(presumed, one) for one in stated):
-            text = case.analysis.question.text[presumed.span.start : presumed.span.end]
-            return Objection(Reason.UNGROUNDED_NUMBER, f"The question presumes '{text}', which no source states.")
+    for text in unstated_quantities(case):
+        return Objection(Reason.UNGROUNDED_NUMBER, f"The question presumes '{text}', which no source states.")
+    for unit in unspoken_units(case):
+        return Objection(Reason.UNGROUNDED_NUMBER, f"The question asks for {unit}, and no evidence speaks of any.")
     return None
+
+
+def unspoken_units(case: Case) -> Iterator[str]:
+    """The units that the question names for its answer and that measure nothing in the evidence."""
+    evidence = "\n".join(
+        "\n".join((one.sentence.search_text, *one.sentence.section)) for one in case.selection.evidence
+    )
+    for unit, dimension in asked_units(case.analysis.question.text) if evidence else ():
+        if not speaks_in(evidence, dimension):
+            yield unit
+
+
+def unstated_quantities(case: Case) -> Iterator[str]:
+    """The quantities, as written in the question, that it presumes and no source states."""
+    presumed = case.analysis.quantities
+    stated = list(_stated_quantities(case)) if presumed else []
+    for quantity in presumed:
+        if not any(same_quantity(quantity, one) for one in stated):
+            yield case.analysis.question.text[quantity.span.start : quantity.span.end]
+
+
+def _stated_quantities(case: Case) -> Iterator[Quantity]:
+    """Those of the evidence and of short documents; far away in a long one a number is about something else."""
+    for one in case.selection.evidence:
+        yield from quantities("\n".join((one.sentence.search_text, *one.sentence.section)))
+    for document in case.documents:
+        if not case.selection.evidence or len(document.text) < ONE_PAGE:
+            yield from quantities(document.text)
 
 
 def _cut_quantity(text: str, start: int, end: int) -> str | None:

@@ -7,6 +7,7 @@ QuothError
 ├── CorpusError         nothing usable to ingest
 │   └── UnreadableFile  one file cannot be taken; the others go on
 ├── QuestionError       a question that cannot be asked
+├── CalibrationError    nothing to calibrate with, or a calibration for something else
 ├── ModelError          the model's files are missing or damaged
 └── IndexFault          the index cannot serve
     ├── NoIndex         there is none yet
@@ -71,6 +72,10 @@ class UnreadableFile(CorpusError):
 
 class QuestionError(QuothError):
     code = "question"
+
+
+class CalibrationError(QuothError):
+    code = "calibration"
 
 
 class ModelError(QuothError):

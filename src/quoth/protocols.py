@@ -7,14 +7,18 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from quoth.types import (
+    Candidate,
     Candidates,
     Document,
     DocumentInfo,
     IndexInfo,
     ModelIdentity,
+    Probe,
     Query,
+    QuestionTokens,
     Sentence,
     SplitDocument,
+    Support,
     Vectors,
 )
 
@@ -30,13 +34,37 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors: ...
 
+    @property
+    def has_tokens(self) -> bool:
+        """Whether this model's tokens can be stored and compared."""
+        ...
+
+    def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
+        """The same rows, and beside each the codes of its tokens; empty for a model that has none."""
+        ...
+
+    def embed_question(self, text: str) -> tuple[Vectors, QuestionTokens | None]:
+        """The question's row, and its tokens ready to be compared with such codes; None for a model without them."""
+        ...
+
 
 class Reranker(Protocol):
-    """Score each candidate for the question: one absolute float each, same order."""
+    """Score each candidate for the question, absolutely, in the same order. `context` gives what stands around one."""
 
     name: str
 
-    def score(self, question: str, vector: Vectors | None, candidates: Candidates) -> list[float]: ...
+    def score(
+        self, probe: Probe, candidates: Sequence[Candidate], context: Callable[[Sentence], str]
+    ) -> list[Support]: ...
+
+
+class CrossEncoder(Protocol):
+    """Read a question and a sentence together: one score for each (sentence, context), higher for an answer."""
+
+    @property
+    def revision(self) -> str: ...
+
+    def score(self, question: str, sentences: Sequence[tuple[str, str]]) -> list[float]: ...
 
 
 class Reader(Protocol):
@@ -72,6 +100,9 @@ class Reader(Protocol):
 
 class Store(Protocol):
     """Where an index lives. Readers see the whole old or the whole new generation, never a mixture."""
+
+    kind: str
+    """Its technique in a word, such as `embedded`; scores of two kinds are not the same."""
 
     def read(self) -> AbstractContextManager[Reader]:
         """Open the current generation; `NoIndex` when there is none. Threads may each hold a reader at once."""

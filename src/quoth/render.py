@@ -12,6 +12,7 @@ from quoth.types import (
     Answer,
     Asked,
     Citation,
+    Cover,
     DocumentInfo,
     Outcome,
     Quote,
@@ -27,11 +28,11 @@ DECIMALS = 4
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """One object of a run file, its first nine fields in their fixed order."""
     match outcome:
-        case Answer(question, citations, confidence, notes):
+        case Answer(question, citations, unsupported, confidence, notes):
             body = _body([citation_json(one) for one in citations], None, [])
-        case Abstention(question, objection, nearest, confidence, notes):
+        case Abstention(question, objection, _, unsupported, nearest, confidence, notes):
             reason = {"code": objection.reason.value, "detail": objection.detail}
-            body = _body([], reason, [citation_json(one) for one in nearest])
+            body = _body([], reason, [citation_json(one) | {"why": one.why} for one in nearest])
     return {
         "question_id": question.id,
         "question": question.text,
@@ -43,8 +44,9 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "nearest": body["nearest"],
         "run_notes": _notes_json(notes),
         "offset_unit": "codepoint",
-        "unsupported_parts": [],
+        "unsupported_parts": list(unsupported),
         "conflicts": [],
+        "missing": list(outcome.missing) if isinstance(outcome, Abstention) else [],
     }
 
 
@@ -136,12 +138,22 @@ def trace_json(asked: Asked) -> dict[str, Any]:
         "tags": {facet: list(values) for facet, values in analysis.tags.items()},
         "entities": [{"text": one.text, "kind": one.kind.value} for one, *_ in analysis.entities],
         "quantities": [analysis.question.text[one.span.start : one.span.end] for one in analysis.quantities],
+        "parts": [_cover_json(one) for one in trace.parts],
         "ranked": [_ranked_json(one, chosen=one.sentence.id in chosen) for one in trace.ranked],
         "selected": [
             {"id": one.sentence.id, "score": _rounded(one.score), "companion_of": one.companion_of}
             for one in trace.selection.evidence
         ],
         "checks": [{"check": name, "objection": said.detail if said else None} for name, said in trace.objections],
+    }
+
+
+def _cover_json(cover: Cover) -> dict[str, Any]:
+    return {
+        "text": cover.part.text,
+        "search_text": cover.part.analysis.search_text,
+        "evidence": [one.sentence.id for one in cover.evidence],
+        "objection": cover.objection.detail if cover.objection else None,
     }
 
 

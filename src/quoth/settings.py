@@ -50,10 +50,14 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """`none` keeps the fused order. On real questions `cosine` alone is worse: it forgets what the words said."""
+    """`evidence` compares token by token, and lets the cross-encoder read the `closer` best ones; `none` keeps the
+    fused order. On real questions `cosine` alone is worse than that: it forgets what the words said.
+    """
 
-    kind: str = _one_of("none", "cosine", default="none")
+    kind: str = _one_of("evidence", "none", "cosine", default="evidence")
     topk: int = _between(1, 1_000, 20)
+    cross_encoder: bool = True
+    closer: int = _between(1, 100, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,24 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationSettings:
+    """What `quoth calibrate` found; in force when `threshold` is set, and refused unless `made_for` holds.
+
+    The probability of a confidence is logistic(`slope` * its log odds + `intercept`). `threshold` is a raw confidence.
+    """
+
+    threshold: float | None = _between(0, 1, None)
+    risk: float | None = _between(0, 1, None)
+    confidence: float | None = _between(0, 1, None)
+    slope: float = _between(1e-6, 1e6, 1.0)
+    intercept: float = _between(-1e6, 1e6, 0.0)
+    questions: int = _between(0, 10**12, 0)
+    answered: int = _between(0, 10**12, 0)
+    wrong: int = _between(0, 10**12, 0)
+    made_for: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     retrieval: RetrievalSettings = RetrievalSettings()
     rerank: RerankSettings = RerankSettings()
@@ -106,12 +128,15 @@ class Settings:
     decision: DecisionSettings = DecisionSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     store: StoreSettings = StoreSettings()
+    calibration: CalibrationSettings = CalibrationSettings()
 
     @property
     def digest(self) -> str:
         """A short name for the values that can change an answer; threads, batches and thresholds of speed cannot."""
         values = asdict(self)
         del values["store"], values["embedding"]["threads"], values["embedding"]["batch_size"]
+        if self.calibration.threshold is None:
+            del values["calibration"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -216,6 +216,32 @@ class Filters:
 NO_FILTERS = Filters(doc_ids=(), tags={}, document_types=(), is_binding=None)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionTokens:
+    """The tokens of a question, ready for late interaction.
+
+    `spans` are their places in the search text. The likeness of token `i` to a stored one is
+    `offsets[i] + slopes[i] @ codes`.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    slopes: Vectors
+    offsets: Vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probe:
+    """A question made ready to be compared with sentences.
+
+    `tokens` is None where the model gives none. `weights` say how much each token tells; they sum to 1.
+    """
+
+    text: str
+    vector: Vectors | None
+    tokens: QuestionTokens | None
+    weights: Vectors
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What a store searches for.
@@ -235,13 +261,15 @@ class Candidate:
     """A sentence found, with both absolute scores whichever way found it.
 
     `lexical` is BM25 over the score of an ideal sentence that holds every term once, at most 1; `dense` is the
-    cosine (0 when the search had no vector). `found_by` is a subset of ("lexical", "dense").
+    cosine (0 when the search had no vector). `found_by` is a subset of ("lexical", "dense"). `tokens` are the codes of
+    its tokens for late interaction, two to a byte; empty where the index has none.
     """
 
     sentence: Sentence
     lexical: float
     dense: float
     found_by: tuple[str, ...]
+    tokens: bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -315,11 +343,37 @@ class Analysis:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One of several things that a question asks about, as a question of its own. `text` names it, for people.
+
+    `distinguishing` are groups as in `Analysis.entities`: what only this part names, and a sentence must mention to be
+    evidence for it. For a whole `clause` it is enough that the sentence answers it better than the other clauses.
+    """
+
+    text: str
+    analysis: Analysis
+    distinguishing: tuple[tuple[Entity, ...], ...]
+    clause: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How far a sentence supports an answer: `score`, and the named `parts` that it was made from.
+
+    `matches` holds for each token of the question how like its best match in the sentence is; empty if unknown.
+    """
+
+    score: float
+    parts: Mapping[str, float]
+    matches: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ranked:
     """A candidate on its way through the stages.
 
     `row` is its place in the search's vectors. `fused` and `relevance` (the reranker's) are absolute and decide;
-    `order` is the relevance with the profile's boosts, and only orders.
+    `order` is the relevance with the profile's boosts, and only orders. `support` is what the reranker saw.
     """
 
     candidate: Candidate
@@ -327,10 +381,23 @@ class Ranked:
     fused: float
     relevance: float
     order: float
+    support: Support | None
 
     @property
     def sentence(self) -> Sentence:
         return self.candidate.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """The probability that the quotes answer, the `parts` it was made from, and what each added to its log odds.
+
+    Without a model of the evidence `value` is the best fused score, and `terms` is empty.
+    """
+
+    value: float
+    parts: Mapping[str, float]
+    terms: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +437,15 @@ class Objection:
 
 
 @dataclass(frozen=True, slots=True)
+class Cover:
+    """A part of a question with the sentences that are evidence for it, best first; `objection` is why it has none."""
+
+    part: Part
+    evidence: tuple[Ranked, ...]
+    objection: Objection | None
+
+
+@dataclass(frozen=True, slots=True)
 class RunNotes:
     """How a result came about; no clock and no timing, so that the same question gives the same bytes."""
 
@@ -400,20 +476,32 @@ class Citation:
     """Of its document, in a profile that knows authority."""
     companion_of: str | None
     """The id of the cited sentence that this one completes."""
+    why: str | None
+    """For the nearest evidence of an abstention: why it is no answer. In our words, never part of the quote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """`unsupported_parts` names the parts of the question that no citation is evidence for."""
+
     question: Question
     citations: tuple[Citation, ...]
+    unsupported_parts: tuple[str, ...]
     confidence: float
     notes: RunNotes
 
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
+    """`missing` names what the question asks for and no evidence was found of: names, dates, numbers, parts, words.
+
+    `unsupported_parts` are those parts alone.
+    """
+
     question: Question
     objection: Objection
+    missing: tuple[str, ...]
+    unsupported_parts: tuple[str, ...]
     nearest: tuple[Citation, ...]
     confidence: float
     notes: RunNotes
@@ -427,8 +515,15 @@ class Trace:
     """Every stage of one question with its scores, for `--why`."""
 
     analysis: Analysis
+    fused: tuple[Ranked, ...]
+    """Everything that the search found, by fused score."""
     ranked: tuple[Ranked, ...]
+    parts: tuple[Cover, ...]
+    """Empty for a question of one part."""
     selection: Selection
+    probe: Probe
+    confidence: Confidence
+    """Before a calibration."""
     objections: tuple[tuple[str, Objection | None], ...]
     """Each check by name and what it said, the ones after the first objection included."""
 

@@ -8,11 +8,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from quoth.ask import Engine
+from quoth.calibration import check_calibration, circumstances
 from quoth.errors import IndexMismatch
 from quoth.profiles import parse_profile
-from quoth.protocols import Embedder, Reranker, Store
+from quoth.protocols import CrossEncoder, Embedder, Reranker, Store
+from quoth.providers.cross_encoder import shipped_revision
+from quoth.providers.evidence_model import load_evidence_model
+from quoth.select.evidence import EvidenceReranker, Logistic
 from quoth.select.rerank import CosineReranker
-from quoth.settings import EmbeddingSettings, Overrides, RerankSettings, StoreSettings
+from quoth.settings import EmbeddingSettings, Overrides, RerankSettings, Settings, StoreSettings
 from quoth.types import IndexInfo
 
 
@@ -46,12 +50,43 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
     )
 
 
-def open_reranker(settings: RerankSettings) -> Reranker | None:
-    return CosineReranker() if settings.kind == "cosine" else None
+def open_reranker(settings: Settings, embedder: Embedder | None) -> tuple[Reranker | None, Logistic | None]:
+    """The reranker that the settings name, and the model of the confidence that goes with it.
+
+    Late interaction needs the tokens of the embedding model; where it gives none, the fused order stays.
+    """
+    if settings.rerank.kind == "cosine":
+        return CosineReranker(), None
+    if settings.rerank.kind == "none" or embedder is None or not embedder.has_tokens:
+        return None, None
+    model = load_evidence_model()
+    if not _reads_closer(settings.rerank):
+        return EvidenceReranker(model, None, closer=0), model.late[1]
+    cross = open_cross_encoder(settings.embedding)
+    return EvidenceReranker(model, cross, closer=settings.rerank.closer), model.cross[1]
 
 
-def engine_for(info: IndexInfo, overrides: Overrides) -> Engine:
-    """What answers questions from an index: its own profile, the settings in force, and the model it was made with."""
+def _reads_closer(settings: RerankSettings) -> bool:
+    return settings.cross_encoder and shipped_revision() is not None
+
+
+@lru_cache(maxsize=4)
+def open_cross_encoder(settings: EmbeddingSettings) -> CrossEncoder:
+    """The cross-encoder in the package, with the tokenizer of the embedding model; a process loads it once."""
+    from quoth.providers.cross_encoder import OnnxCrossEncoder
+    from quoth.providers.onnx_embedder import available_cores
+    from quoth.providers.weights import find_weights
+
+    path = Path(settings.path) if settings.path else None
+    weights = find_weights(settings.model_name, path=path, allow_download=settings.download)
+    return OnnxCrossEncoder(weights, threads=settings.threads or available_cores())
+
+
+def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
+    """What answers questions from an index: its own profile, the settings in force, and the model it was made with.
+
+    A calibration in the settings that was made for something else is refused. `store` is the kind of store.
+    """
     profile = parse_profile(info.profile_source)
     settings = overrides.over(profile.settings, profile=profile.name)
     embedder = open_embedder(settings.embedding) if settings.retrieval.mode != "lexical" else None
@@ -62,4 +97,23 @@ def engine_for(info: IndexInfo, overrides: Overrides) -> Engine:
             f"{embedder.identity.precision}, {embedder.identity.dimension} dimensions)",
             hint="Set embedding.model_name or embedding.path to the index's model, or ingest again into a new --index.",
         )
-    return Engine(embedder, open_reranker(settings.rerank), profile, settings, settings.digest)
+    if settings.calibration.threshold is not None:
+        check_calibration(settings.calibration, circumstances_of(info, settings, store=store))
+    reranker, confidence_model = open_reranker(settings, embedder)
+    return Engine(embedder, reranker, confidence_model, profile, settings, settings.digest)
+
+
+def circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict[str, str]:
+    """What a calibration of this index under these settings would be made for."""
+    profile = (info.profile_name, info.profile_source)
+    return circumstances(
+        settings, confidence=_confidence_name(settings), model=info.model, store=store, profile=profile
+    )
+
+
+def _confidence_name(settings: Settings) -> str:
+    """Names how the confidence of an answer comes about; changes when the same question would get another one."""
+    if settings.rerank.kind != "evidence":
+        return "fused score"
+    cross = shipped_revision() if _reads_closer(settings.rerank) else None
+    return f"evidence {load_evidence_model().revision}" + (f", cross-encoder {cross}" if cross else "")

@@ -39,6 +39,23 @@ def test_an_abstention_exits_with_0_and_shows_what_came_nearest(small: SmallCorp
     assert "does not answer the question" in ran.text
 
 
+def test_an_abstention_names_what_has_no_evidence_and_why_the_nearest_fails(small: SmallCorpus) -> None:
+    ran = run("ask", HALVORSEN, "--index", small.index)
+
+    assert "No evidence for: Halvorsen." in ran.text
+    assert "It does not mention Halvorsen." in ran.text
+
+
+def test_an_answer_to_only_some_parts_says_so_first(small: SmallCorpus) -> None:
+    question = "Compare the sowing of canola and dandelions"
+    ran = run("ask", question, "--index", small.index, "--set", "decision.abstain_score_thresh=0.1")
+    traced = run("ask", question, "--index", small.index, "--set", "decision.abstain_score_thresh=0.1", "--why")
+
+    assert ran.lines[0].startswith("Only a part of the question is answered. No evidence for: dandelions.")
+    assert "part      canola: " in traced.text
+    assert "part      dandelions: " in traced.text
+
+
 def test_the_json_of_an_answer_cites_exact_slices(small: SmallCorpus) -> None:
     ran = run("ask", CANOLA, "--index", small.index, "--json")
     result = ran.object

@@ -33,7 +33,7 @@ PLAIN = Metadata(None, None, None, None, (), None, {})
 def ranked(score: float, *, doc_id: str = "a.md", tags: Tags | None = None, section: tuple[str, ...] = ()) -> Ranked:
     quote = Quote(Span(0, 4), "Sow.")
     sentence = Sentence(doc_id, quote, RegionKind.PARAGRAPH, section, lead=None, page=None, tags=tags or {})
-    return Ranked(Candidate(sentence, score, score, ("lexical",)), 0, score, score, score)
+    return Ranked(Candidate(sentence, score, score, ("lexical",), b""), 0, score, score, score, None)
 
 
 def document(doc_id: str, metadata: Metadata) -> DocumentInfo:

@@ -23,7 +23,7 @@ ANALYSIS = analyse(
 def candidate(lexical: float, dense: float, *, doc_id: str = "a.md", start: int = 0) -> Candidate:
     quote = Quote(Span(start, start + 4), "Sow.")
     sentence = Sentence(doc_id, quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, tags={})
-    return Candidate(sentence, lexical, dense, ("lexical", "dense"))
+    return Candidate(sentence, lexical, dense, ("lexical", "dense"), b"")
 
 
 def candidates(*items: Candidate) -> Candidates:

@@ -149,6 +149,23 @@ def test_a_plain_question_presumes_its_quantities() -> None:
     assert text[quantity.span.start : quantity.span.end] == "5 cm"
 
 
+@pytest.mark.parametrize(
+    ("text", "amounts"),
+    [
+        ("When it is dry, why is canola sown at 5 cm?", ["5 cm"]),
+        ("If it is dry, why is canola sown at 5 cm?", []),
+        ("Why are fields with 20 mm of rain, sown at 5 cm, late?", ["5 cm"]),
+        ("Where does it say to sow at 5 cm when it rains 20 mm?", ["5 cm", "20 mm"]),
+    ],
+)
+def test_a_when_is_a_case_for_its_clause_and_an_if_for_all_that_follows(text: str, amounts: list[str]) -> None:
+    assert [text[one.span.start : one.span.end] for one in analysed(text).quantities] == amounts
+
+
+def test_a_crop_is_understood_in_any_plural() -> None:
+    assert presumed("How are strawberries and mangoes grown?", profile="agriculture") == [["mango"], ["strawberry"]]
+
+
 def presumed(text: str, *, profile: str = "general") -> list[list[str]]:
     return [[one.text for one in group] for group in analysed(text, profile=profile).entities]
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.select.diversify import companions_of, complete, diversify, redundancy, select, worth_quoting
+from quoth.select.companions import companions_of
+from quoth.select.diversify import complete, diversify, one_of_each, redundancy, select, worth_quoting
 from quoth.settings import SelectionSettings
 from quoth.types import Candidate, Quote, Ranked, RegionKind, Sentence, Span, Vectors
 
@@ -42,7 +43,8 @@ def alone(_: Sentence) -> tuple[None, None]:
 
 
 def ranked(one: Sentence, score: float, *, row: int = 0, order: float | None = None) -> Ranked:
-    return Ranked(Candidate(one, score, score, ("lexical",)), row, score, score, score if order is None else order)
+    candidate = Candidate(one, score, score, ("lexical",), b"")
+    return Ranked(candidate, row, score, score, score if order is None else order, None)
 
 
 def scored(*scores: float) -> list[Ranked]:
@@ -64,46 +66,46 @@ def rows(chosen: Sequence[Ranked]) -> list[int]:
 
 
 def test_unlike_sentences_are_chosen_best_first() -> None:
-    found = diversify(scored(0.9, 0.8, 0.7), at_angles(0, 0), settings=SelectionSettings())
+    found = diversify(scored(0.9, 0.8, 0.7), at_angles(0, 0), first=[], settings=SelectionSettings())
 
     assert rows(found) == [0, 1, 2]
 
 
 def test_what_is_too_much_alike_is_left_out() -> None:
-    found = diversify(scored(0.9, 0.8, 0.7), at_angles(0.83, 0.1), settings=SelectionSettings())
+    found = diversify(scored(0.9, 0.8, 0.7), at_angles(0.83, 0.1), first=[], settings=SelectionSettings())
 
     assert rows(found) == [0, 2]
 
 
 @pytest.mark.parametrize(("cosine", "kept"), [(0.8199, [0, 1]), (0.8201, [0])])
 def test_the_bar_of_likeness_lies_at_82_hundredths(cosine: float, kept: list[int]) -> None:
-    assert rows(diversify(scored(0.9, 0.8), at_angles(cosine), settings=SelectionSettings())) == kept
+    assert rows(diversify(scored(0.9, 0.8), at_angles(cosine), first=[], settings=SelectionSettings())) == kept
 
 
 def test_a_weaker_sentence_that_adds_something_comes_before_a_stronger_repetition() -> None:
     # 0.7 * 0.80 - 0.3 * 0.80 = 0.32 for the repetition; 0.7 * 0.60 - 0 = 0.42 for the other.
     vectors = at_angles(0.80, 0.0)
 
-    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, settings=SelectionSettings())) == [0, 2, 1]
+    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, first=[], settings=SelectionSettings())) == [0, 2, 1]
     by_score_alone = SelectionSettings(mmr_lambda=1.0)
-    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, settings=by_score_alone)) == [0, 1, 2]
+    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, first=[], settings=by_score_alone)) == [0, 1, 2]
 
 
 def test_no_more_are_chosen_than_allowed() -> None:
     settings = SelectionSettings(max_sentences=2)
 
-    assert rows(diversify(scored(0.9, 0.8, 0.7), at_angles(0, 0), settings=settings)) == [0, 1]
+    assert rows(diversify(scored(0.9, 0.8, 0.7), at_angles(0, 0), first=[], settings=settings)) == [0, 1]
 
 
 def test_the_order_score_decides_what_is_chosen_first() -> None:
     plain, boosted = scored(0.9, 0.8)
     boosted = ranked(boosted.sentence, 0.8, row=1, order=0.95)
 
-    assert rows(diversify([boosted, plain], at_angles(0), settings=SelectionSettings())) == [1, 0]
+    assert rows(diversify([boosted, plain], at_angles(0), first=[], settings=SelectionSettings())) == [1, 0]
 
 
 def test_equal_sentences_keep_their_order() -> None:
-    assert rows(diversify(scored(0.5, 0.5), at_angles(0), settings=SelectionSettings())) == [0, 1]
+    assert rows(diversify(scored(0.5, 0.5), at_angles(0), first=[], settings=SelectionSettings())) == [0, 1]
 
 
 def test_what_is_far_behind_the_best_is_not_quoted_to_fill_up() -> None:
@@ -189,7 +191,7 @@ def test_a_companion_is_always_prose(kind: RegionKind) -> None:
 
 def test_a_companion_follows_its_sentence_and_names_it() -> None:
     main, after, other = in_a_row("Sow.", "However, roll.", "Harvest.")
-    evidence = complete([ranked(main, 0.9), ranked(other, 0.8)], Page([main, after, other]).neighbours, limit=6)
+    evidence = complete([ranked(main, 0.9), ranked(other, 0.8)], Page([main, after, other]).neighbours, sure=1, limit=6)
 
     assert [(one.sentence, one.companion_of, one.score) for one in evidence] == [
         (main, None, 0.9),
@@ -200,7 +202,7 @@ def test_a_companion_follows_its_sentence_and_names_it() -> None:
 
 def test_a_sentence_is_listed_once_even_if_it_is_chosen_and_a_companion() -> None:
     main, after = in_a_row("Sow.", "However, roll.")
-    evidence = complete([ranked(main, 0.9), ranked(after, 0.8)], Page([main, after]).neighbours, limit=6)
+    evidence = complete([ranked(main, 0.9), ranked(after, 0.8)], Page([main, after]).neighbours, sure=1, limit=6)
 
     assert [one.sentence for one in evidence] == [main, after]
 
@@ -208,23 +210,60 @@ def test_a_sentence_is_listed_once_even_if_it_is_chosen_and_a_companion() -> Non
 def test_a_sentence_whose_companion_does_not_fit_is_left_out() -> None:
     first, main, after, last = in_a_row("Sow.", "Roll.", "However, not in clay.", "Harvest.")
     page = Page([first, main, after, last])
-    evidence = complete([ranked(first, 0.9), ranked(main, 0.8), ranked(last, 0.7)], page.neighbours, limit=2)
+    evidence = complete([ranked(first, 0.9), ranked(main, 0.8), ranked(last, 0.7)], page.neighbours, sure=1, limit=2)
 
     assert [one.sentence for one in evidence] == [first, last]
 
 
 def test_what_takes_the_first_sentence_back_comes_even_beyond_the_limit() -> None:
     before, main, after = in_a_row("Fences are walls.", "They may be 2 m high.", "However, not at corners.")
-    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).neighbours, limit=1)
+    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).neighbours, sure=1, limit=1)
 
     assert [one.sentence for one in evidence] == [main, after]
 
 
 def test_the_sentence_referred_to_gives_way_to_the_one_that_takes_back() -> None:
     before, main, after = in_a_row("Fences are walls.", "They may be 2 m high.", "However, not at corners.")
-    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).neighbours, limit=2)
+    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).neighbours, sure=1, limit=2)
 
     assert [one.sentence for one in evidence] == [main, after]
+
+
+def test_one_sentence_is_chosen_for_each_part() -> None:
+    found = scored(0.9, 0.8, 0.7)
+    ids = [one.sentence.id for one in found]
+
+    assert rows(one_of_each(found, [[ids[2]], [ids[1], ids[0]]])) == [2, 1]
+    assert rows(one_of_each(found, [["b.md:0-4"], [ids[1]]])) == [1]
+
+
+def test_a_sentence_that_serves_two_parts_stands_for_both() -> None:
+    found = scored(0.9, 0.8)
+    ids = [one.sentence.id for one in found]
+
+    assert rows(one_of_each(found, [[ids[0]], [ids[1], ids[0]]])) == [0]
+
+
+def test_what_a_part_needs_is_quoted_however_weak_and_alike_it_is() -> None:
+    found = tuple(scored(0.9, 0.85, 0.3))
+    selection = select(
+        found,
+        at_angles(0.9, 0.9),
+        supports=from_a_quarter,
+        parts=[[found[0].sentence.id], [found[2].sentence.id]],
+        neighbours=alone,
+        settings=SelectionSettings(),
+    )
+
+    assert [one.sentence for one in selection.evidence] == [found[0].sentence, found[2].sentence]
+
+
+def test_no_companion_crowds_out_what_a_part_needs() -> None:
+    first, after, other, last = in_a_row("Sow.", "However, not in clay.", "It is late.", "Roll.")
+    page = Page([first, after, other, last])
+    evidence = complete([ranked(first, 0.9), ranked(other, 0.8)], page.neighbours, sure=2, limit=2)
+
+    assert [one.sentence for one in evidence] == [first, after, other]
 
 
 def test_redundancy_is_the_mean_cosine_between_each_two() -> None:
@@ -244,7 +283,12 @@ def from_a_quarter(one: Ranked) -> bool:
 def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
     found = tuple(scored(0.9, 0.85, 0.8, 0.1))
     selection = select(
-        found, at_angles(0.9, 0.0, 0.0), supports=from_a_quarter, neighbours=alone, settings=SelectionSettings()
+        found,
+        at_angles(0.9, 0.0, 0.0),
+        supports=from_a_quarter,
+        parts=[],
+        neighbours=alone,
+        settings=SelectionSettings(),
     )
 
     assert [one.sentence for one in selection.evidence] == [found[0].sentence, found[2].sentence]
@@ -256,7 +300,12 @@ def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
 @pytest.mark.parametrize(("score", "count"), [(0.25, 1), (0.2499, 0)])
 def test_a_sentence_supports_from_the_support_score_on(score: float, count: int) -> None:
     selection = select(
-        tuple(scored(score)), at_angles(), supports=from_a_quarter, neighbours=alone, settings=SelectionSettings()
+        tuple(scored(score)),
+        at_angles(),
+        supports=from_a_quarter,
+        parts=[],
+        neighbours=alone,
+        settings=SelectionSettings(),
     )
 
     assert (len(selection.supporting), len(selection.evidence)) == (count, count)
@@ -264,7 +313,9 @@ def test_a_sentence_supports_from_the_support_score_on(score: float, count: int)
 
 def test_support_is_counted_by_fused_score_whatever_the_order() -> None:
     boosted = ranked(sentence("Sow."), 0.2, order=1.0)
-    selection = select((boosted,), at_angles(), supports=from_a_quarter, neighbours=alone, settings=SelectionSettings())
+    selection = select(
+        (boosted,), at_angles(), supports=from_a_quarter, parts=[], neighbours=alone, settings=SelectionSettings()
+    )
 
     assert selection.evidence == ()
 
@@ -278,7 +329,7 @@ def test_what_is_chosen_is_never_too_many_nor_too_much_alike(scores: list[float]
     vectors = np.random.default_rng(seed).standard_normal((len(scores), 3)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     settings = SelectionSettings(max_sentences=limit)
-    chosen = rows(diversify(scored(*scores), vectors, settings=settings))
+    chosen = rows(diversify(scored(*scores), vectors, first=[], settings=settings))
 
     assert 1 <= len(chosen) <= limit
     assert len(set(chosen)) == len(chosen)

@@ -32,6 +32,7 @@ class HashEmbedder:
 
     def __init__(self, *, name: str = "fake", dimension: int = 32) -> None:
         self.identity = ModelIdentity(name, "1", "fp32", dimension)
+        self.has_tokens = False
         self.embedded: list[str] = []
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
@@ -40,6 +41,13 @@ class HashEmbedder:
         if progress is not None:
             progress("embedding", len(texts), len(texts))
         return vectors
+
+    def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
+        """Its codes are the text itself, so that a test can see whose they are."""
+        return self.embed(texts, progress=progress), [text.encode() for text in texts]
+
+    def embed_question(self, text: str) -> tuple[Vectors, None]:
+        return self.embed([text])[0], None
 
     def _vector(self, text: str) -> Vectors:
         total = np.sum([_direction(word, self.identity.dimension) for word in text.lower().split()], axis=0)

@@ -204,3 +204,50 @@ def test_a_short_word_is_not_found_inside_a_longer_one() -> None:
 
     assert mentions("Corn is sown.", corn)
     assert not mentions("A corner post.", corn)
+
+
+@pytest.mark.parametrize(
+    ("question", "there", "elsewhere"),
+    [
+        ("What was decided for Lot 20?", "Lots 19 and 20 were sold.", "The lot is 20 feet deep."),
+        ("What does Section 7.3 say?", "See Section 7.3(a).", "Section 7.31 and section 7 differ, by 7.3 feet."),
+        (
+            "When did the Second Amendment take effect?",
+            "the 2nd amendment",
+            "A second vote passed the First Amendment.",
+        ),
+    ],
+)
+def test_a_number_belongs_to_its_name(question: str, there: str, elsewhere: str) -> None:
+    (one,) = entities(question)
+
+    assert mentions(there, one)
+    assert not mentions(elsewhere, one)
+
+
+def test_a_number_after_a_possessive_is_not_part_of_the_name() -> None:
+    assert [one.text for one in entities("What became of Maxwell's 20 equations?")] == ["Maxwell's"]
+
+
+@pytest.mark.parametrize(
+    ("name", "derived", "other"),
+    [
+        ("Italy", "Italian wine", "A vital item."),
+        ("China", "Chinese tea", "the chin"),
+        ("Maine", "Maine lobster", "The main road."),
+        ("Mango", "Two mangoes.", "Manganese and zinc."),
+    ],
+)
+def test_a_name_is_found_in_words_made_from_it_and_in_no_others(name: str, derived: str, other: str) -> None:
+    (one,) = entities(f"Is this about {name}?")
+
+    assert mentions(derived, one)
+    assert not mentions(other, one)
+
+
+def test_initials_are_written_together_or_with_a_point_each() -> None:
+    (one,) = entities("What does the Airport Authority say?")
+
+    assert mentions("The AA said so.", one)
+    assert mentions("The A. A. said so.", one)
+    assert not mentions("A. A fence may stand here.", one)

@@ -155,6 +155,11 @@ def test_other_amounts_are_not(one: str, other: str) -> None:
     assert not same_quantity(only(one), only(other))
 
 
+@pytest.mark.parametrize("text", ["in the 1980s", "the 1600s and 1700s"])
+def test_a_decade_is_no_number_of_seconds(text: str) -> None:
+    assert quantities(text) == ()
+
+
 NUMBERS = st.sampled_from(["5", "2.5", "1,250", "6.0-7.0", "1/2", "-3", "½", "10 to 12", "٣"])
 PIECES = st.one_of(NUMBERS, st.sampled_from([*UNITS, " ", "\n", ".", ",", "/", "-", "per", "in Ohio", "é", "$"]))
 TEXTS = st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=60)

@@ -21,9 +21,10 @@ def matcher(facet: Facet) -> Callable[[str], tuple[str, ...]]:
     Whole words only, with a plural allowed: `rice` is not in `price`, nor `rot` in `rotation`.
     """
     value_of = {
-        _spaced(fold(word)): value.name
+        form: value.name
         for value in facet.values
         for word in (value.name, *value.synonyms, *value.keywords)
+        for form in _forms(_spaced(fold(word)))
     }
     if not value_of:
         return lambda _text: ()
@@ -34,6 +35,11 @@ def matcher(facet: Facet) -> Callable[[str], tuple[str, ...]]:
         return tuple(dict.fromkeys(value_of[word] for word in pattern.findall(_spaced(fold(text)))))
 
     return match
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """The word, and its plural where that changes the end: `berry`, `berries`."""
+    return (word, word[:-1] + "ies") if re.search(r"[^aeiou]y$", word) else (word,)
 
 
 def _spaced(folded: str) -> str:

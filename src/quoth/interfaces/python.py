@@ -16,7 +16,7 @@ from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
 from quoth.protocols import Progress, Store
 from quoth.settings import NO_OVERRIDES, Overrides, Settings
 from quoth.types import Asked, Document, DocumentInfo, Filters, IndexInfo, Outcome, Question, Sentence, Tags
-from quoth.wiring import engine_for, open_embedder, open_store
+from quoth.wiring import circumstances_of, engine_for, open_embedder, open_store
 
 if TYPE_CHECKING:
     from quoth.ingest import IngestReport
@@ -55,6 +55,10 @@ class Quoth:
     def prepare(self) -> None:
         """Load the model now rather than at the first question; what is wrong with the settings is raised here."""
         self._engine_for(self.info)
+
+    def circumstances(self) -> dict[str, str]:
+        """What a calibration made with this index, model and settings holds for, each part by its name."""
+        return circumstances_of(self.info, self._engine_for(self.info).settings, store=self._store.kind)
 
     @property
     def info(self) -> IndexInfo:
@@ -138,7 +142,7 @@ class Quoth:
     def _engine_for(self, info: IndexInfo) -> read_path.Engine:
         with self._engine_lock:  # or every thread that comes first would load the model
             if self._engine is None or self._engine[0] != info.digest:
-                self._engine = (info.digest, engine_for(info, self._overrides))
+                self._engine = (info.digest, engine_for(info, self._overrides, store=self._store.kind))
             return self._engine[1]
 
 

@@ -34,6 +34,17 @@ class HashEmbedder:
                 progress("embedding", row + 1, len(texts))
         return vectors
 
+    @property
+    def has_tokens(self) -> bool:
+        return False
+
+    def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
+        """The rows of `embed`; a hash has no tokens worth comparing."""
+        return self.embed(texts, progress=progress), [b""] * len(texts)
+
+    def embed_question(self, text: str) -> tuple[Vectors, None]:
+        return self.embed([text])[0], None
+
     def _fill(self, vector: Vectors, text: str) -> None:
         for gram in _grams(text):
             # crc32 and not hash(): the latter differs from one process to the next.

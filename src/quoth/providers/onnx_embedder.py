@@ -18,8 +18,9 @@ from quoth.errors import ModelError
 from quoth.protocols import Progress
 from quoth.providers.graph_cache import Graph, cached_graph
 from quoth.providers.onnx_graph import EncoderConfig
+from quoth.providers.token_codec import TokenCodec, shipped_codec
 from quoth.providers.weights import INSTALL_HINT, Weights
-from quoth.types import ModelIdentity, Vectors
+from quoth.types import ModelIdentity, QuestionTokens, Vectors
 
 _CHUNK_TEXTS = 4096
 _CHUNK_CHARACTERS = 2_000_000
@@ -41,9 +42,10 @@ class OnnxEmbedder:
         window = min(max_tokens, graph.config.positions)
         self._tokenizer, tokenizer_sha256 = _open_tokenizer(weights, graph.config, window=window)
         self._batch_size = batch_size
+        self._codec = _codec_for(graph)
         self._identity = ModelIdentity(
             name=weights.name,
-            revision=_revision(graph, tokenizer_sha256=tokenizer_sha256, window=window),
+            revision=_revision(graph, self._codec, tokenizer_sha256=tokenizer_sha256, window=window),
             precision="float32",
             dimension=graph.config.hidden,
         )
@@ -55,28 +57,72 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Return one unit row for each text, in the same order."""
         vectors = np.empty((len(texts), self._identity.dimension), dtype=np.float32)
+        for places, tokens in self._batches(texts, progress):
+            [vectors[places]] = self._run(tokens, "sentence_embedding")
+        return vectors
+
+    @property
+    def has_tokens(self) -> bool:
+        return self._codec is not None
+
+    def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
+        """The rows of `embed`, and beside each the codes of its tokens, which come free."""
+        if self._codec is None:
+            return self.embed(texts, progress=progress), [b""] * len(texts)
+        vectors = np.empty((len(texts), self._identity.dimension), dtype=np.float32)
+        codes = [b""] * len(texts)
+        for places, tokens in self._batches(texts, progress):
+            vectors[places], embedded = self._run(tokens, "sentence_embedding", "token_embeddings")
+            inner = embedded[:, 1:-1]  # without the marks of beginning and end
+            packed = self._codec.encode(inner.reshape(-1, inner.shape[2])).reshape(len(places), -1)
+            for place, one in zip(places, packed, strict=True):
+                codes[place] = one.tobytes()
+        return vectors, codes
+
+    def embed_question(self, text: str) -> tuple[Vectors, QuestionTokens | None]:
+        """The question's row of `embed`, and its tokens ready to be compared; None where this model has no codes."""
+        [encoding] = self._encode([text])
+        vectors, embedded = self._run([encoding.ids], "sentence_embedding", "token_embeddings")
+        if self._codec is None:
+            return vectors[0], None
+        inner = slice(1, -1)  # without the marks of beginning and end
+        slopes, offsets = self._codec.question(embedded[0, inner])
+        spans = tuple((start, end) for start, end in encoding.offsets[inner])
+        return vectors[0], QuestionTokens(spans, slopes, offsets)
+
+    def token_vectors(self, text: str) -> Vectors:
+        """The vectors of a text's tokens as the model gives them."""
+        [encoding] = self._encode([text])
+        [embedded] = self._run([encoding.ids], "token_embeddings")
+        inner: Vectors = embedded[0, 1:-1]
+        return inner
+
+    def _batches(
+        self, texts: Sequence[str], progress: Progress | None
+    ) -> Iterator[tuple[list[int], list[Sequence[int]]]]:
+        """Places of texts of the same length, with their token ids; progress is told as each comes back for more."""
         done = 0
         for start, end in _chunks(texts):
-            tokens = self._tokenise(texts[start:end])
+            tokens = [encoding.ids for encoding in self._encode(texts[start:end])]
             for batch in batches([len(ids) for ids in tokens], most_texts=self._batch_size):
-                vectors[[start + index for index in batch]] = self._run([tokens[index] for index in batch])
+                yield [start + index for index in batch], [tokens[index] for index in batch]
                 done += len(batch)
                 if progress is not None:
                     progress("embedding", done, len(texts))
-        return vectors
 
-    def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
+    def _encode(self, texts: Sequence[str]) -> list[Any]:
         clean = [_LONE_SURROGATES.sub("\ufffd", text) for text in texts]
         if len(clean) == 1:
             # A question must not wait for the thread pool that a batch starts.
-            return [self._tokenizer.encode(clean[0]).ids]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(clean)]
+            return [self._tokenizer.encode(clean[0])]
+        encodings: list[Any] = self._tokenizer.encode_batch_fast(clean)
+        return encodings
 
-    def _run(self, tokens: Sequence[Sequence[int]]) -> Vectors:
+    def _run(self, tokens: Sequence[Sequence[int]], *outputs: str) -> list[Vectors]:
         ids = np.array(tokens, dtype=np.int32)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-        result: Vectors = self._session.run(["sentence_embedding"], inputs)[0]
-        return result
+        results: list[Vectors] = self._session.run(list(outputs), inputs)
+        return results
 
 
 def batches(lengths: Sequence[int], *, most_texts: int) -> Iterator[list[int]]:
@@ -159,7 +205,13 @@ def _open_tokenizer(weights: Weights, config: EncoderConfig, *, window: int) -> 
     return tokenizer, hashlib.sha256(content).hexdigest()
 
 
-def _revision(graph: Graph, *, tokenizer_sha256: str, window: int) -> str:
+def _codec_for(graph: Graph) -> TokenCodec | None:
+    """The codec in the package, if it was made for these weights: token vectors of another model have other axes."""
+    codec = shipped_codec()
+    return codec if codec and codec.made_for == graph.weights_sha256 else None
+
+
+def _revision(graph: Graph, codec: TokenCodec | None, *, tokenizer_sha256: str, window: int) -> str:
     """Name everything a vector depends on: the weights, then how they are used."""
-    use = json.dumps([asdict(graph.config), tokenizer_sha256, window], sort_keys=True)
+    use = json.dumps([asdict(graph.config), tokenizer_sha256, window, codec and codec.revision], sort_keys=True)
     return f"{graph.weights_sha256[:12]}-{hashlib.sha256(use.encode()).hexdigest()[:12]}"

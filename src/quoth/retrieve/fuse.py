@@ -23,6 +23,7 @@ def fuse(candidates: Candidates, analysis: Analysis, *, mode: str) -> tuple[Rank
             fused := fused_score(candidate, alpha_lexical=weights[0], alpha_semantic=weights[1]),
             fused,
             fused,
+            None,
         )
         for row, candidate in enumerate(candidates.items)
     ]

@@ -109,12 +109,12 @@ def _terms(search_text: str, profile: Profile) -> tuple[tuple[str, ...], ...]:
     """The content words, each with its synonyms; all words when there is no content word."""
     words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
     content = [word for word in words if fold(word) not in FUNCTION_WORDS] or words
-    synonyms = _synonyms(profile.facets, profile.synonyms)
+    synonyms = synonyms_of(profile.facets, profile.synonyms)
     return tuple((word, *synonyms.get(singular(fold(word)), ())) for word in content[:_MAX_TERMS])
 
 
 @lru_cache(maxsize=8)
-def _synonyms(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
+def synonyms_of(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
     """For each single word of a group of synonyms, the others."""
     of_tags = ((value.name, *value.synonyms) for facet in facets for value in facet.values)
     return {
@@ -127,23 +127,23 @@ def _synonyms(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) ->
 
 def _presumed_entities(text: str, profile: Profile) -> tuple[tuple[Entity, ...], ...]:
     """Names, years, codes and the like, and the values of presumed facets, each with its other names."""
-    synonyms = _synonyms(profile.facets, profile.synonyms)
+    synonyms = synonyms_of(profile.facets, profile.synonyms)
     found = {
-        fold(one.text): (one, *(_named(other) for other in synonyms.get(singular(fold(one.text)), ())))
+        fold(one.text): (one, *(named(other) for other in synonyms.get(singular(fold(one.text)), ())))
         for one in entities(text)
     }
     for facet in profile.facets:
-        for value in _mentioned_values(facet, text) if facet.presumed else ():
+        for value in mentioned_values(facet, text) if facet.presumed else ():
             words = (value.name, *value.synonyms, *value.keywords)
-            found.setdefault(fold(value.name), tuple(map(_named, words)))
+            found.setdefault(fold(value.name), tuple(map(named, words)))
     return tuple(found.values())
 
 
-def _named(text: str) -> Entity:
+def named(text: str) -> Entity:
     return Entity(text, EntityKind.NAME, tuple(singular(word) for word in fold(text).split()))
 
 
-def _mentioned_values(facet: Facet, text: str) -> list[TagValue]:
+def mentioned_values(facet: Facet, text: str) -> list[TagValue]:
     """The facet's values that the text mentions, those without a tag of their own included."""
     everything = (*facet.values, *(TagValue(name, (), ()) for name in facet.others))
     found = matcher(replace(facet, values=everything))(text)
@@ -158,9 +158,21 @@ def _tags(search_text: str, profile: Profile) -> Tags:
 def _presumed_quantities(text: str) -> tuple[Quantity, ...]:
     """Quantities that the question takes as a fact of the corpus.
 
-    `May a fence be 12 feet high?` and `What if it rains 20 mm?` ask about a quantity; they do not presume it.
+    `May a fence be 12 feet high?` and `What if it rains 20 mm?` ask about a quantity; they do not presume it. A
+    question for the place where something is said presumes all of it.
     """
     words = fold(text).split()
-    if not words or words[0] in POLAR_OPENERS or CONDITIONALS & set(words):
+    if not words or words[0] in POLAR_OPENERS:
         return ()
-    return quantities(text)
+    if _LOCATION.search(fold(text)):
+        return quantities(text)
+    return tuple(one for one in quantities(text) if not _is_supposed(text[: one.span.start]))
+
+
+def _is_supposed(before: str) -> bool:
+    """Whether the words before a quantity make it a case: an `if` for all that follows, a `when` for its clause."""
+    clause = re.split(r"[,;:.?!]\s", fold(before))
+    return bool(CONDITIONALS & set(fold(before).split()) - _OF_A_CLAUSE or _OF_A_CLAUSE & set(clause[-1].split()))
+
+
+_OF_A_CLAUSE = frozenset({"when", "whenever", "with"})

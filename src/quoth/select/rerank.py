@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from quoth.protocols import Reranker
 from quoth.retrieve.fuse import ROUND, best_first
-from quoth.types import Analysis, Candidate, Candidates, Ranked, Vectors
+from quoth.types import Candidate, Probe, Ranked, Sentence, Support
 
 
 class CosineReranker:
-    """The cosine between the question and each candidate."""
+    """The cosine between the question and each candidate; what full text says where there is no vector."""
 
     name = "cosine"
 
-    def score(self, question: str, vector: Vectors | None, candidates: Candidates) -> list[float]:
-        if vector is None:
-            return [candidate.lexical for candidate in candidates.items]
-        return [candidate.dense for candidate in candidates.items]
+    def score(self, probe: Probe, candidates: Sequence[Candidate], context: Callable[[Sentence], str]) -> list[Support]:
+        scores = [one.lexical if probe.vector is None else one.dense for one in candidates]
+        return [Support(score, {"cosine": score}, ()) for score in scores]
 
 
 def rerank(
     ranked: tuple[Ranked, ...],
-    candidates: Candidates,
     *,
-    analysis: Analysis,
-    vector: Vectors | None,
+    probe: Probe,
     reranker: Reranker | None,
+    context: Callable[[Sentence], str],
     topk: int,
 ) -> tuple[Ranked, ...]:
     """The `topk` candidates that the reranker finds best; by fused score when there is no reranker."""
     if reranker is None or not ranked:
         return ranked[:topk]
-    rows = [one.row for one in ranked]
-    taken: tuple[Candidate, ...] = tuple(one.candidate for one in ranked)
-    scores = reranker.score(analysis.search_text, vector, Candidates(taken, candidates.vectors[np.asarray(rows)]))
+    supports = reranker.score(probe, [one.candidate for one in ranked], context)
     rescored = [
-        replace(one, relevance=round(score, ROUND), order=round(score, ROUND))
-        for one, score in zip(ranked, scores, strict=True)
+        replace(one, relevance=(score := round(support.score, ROUND)), order=score, support=support)
+        for one, support in zip(ranked, supports, strict=True)
     ]
     return best_first(rescored)[:topk]

@@ -33,8 +33,24 @@ _WORD = re.compile(r"(?<!\w)[^\W\d_][\w&]*(?:['’.&][^\W\d_]+)*['’]?")
 _SENTENCE_START = re.compile(r"(?:[.?!:;]\s+|[\"“(]\s*)$")
 _LAST_WORD = re.compile(r"(\w+)\.\s+$")
 _NUMBER_AFTER = re.compile(r"\s(?:No\.\s)?(?P<number>\d+(?:\.\d+)*)(?![\w%°$/-]|,\d)")
+_ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+)
+_DERIVED = r"ese|ans?|i\w{1,5}|e[drs]|ors?"
+"""Endings of words made from a name that lost its last letter."""
 _JOINERS = frozenset({"of", "de", "la", "von", "van"})
-_NO_NAMES = FUNCTION_WORDS | NEVER_LAST | UNITS.keys()
+_NO_NAMES = FUNCTION_WORDS | NEVER_LAST | UNITS.keys() - {"second"}
 _SMALL_IN_TITLES = frozenset("a an and as at but by for from in of on or the to with".split())
 _NEAR = 160
 """How far apart, in characters, the words of one mention may stand."""
@@ -107,12 +123,17 @@ def _runs(question: str, words: list[re.Match[str]]) -> Iterator[tuple[int, re.M
     for match in words:
         if not match[0][0].isupper() or fold(match[0]) in _NO_NAMES:
             continue
-        # A possessive ends a name: `Disclosing Party's Confidential Information` holds two.
-        joined = previous and not previous[0].endswith(("'s", "’s", "'", "’"))
+        # `Disclosing Party's Confidential Information` holds two names.
+        joined = previous and not _ends_a_name(previous)
         if not (joined and previous and question[previous.end() : match.start()].strip(" -") in {"", *_JOINERS}):
             number += 1
         yield number, match
         previous = match
+
+
+def _ends_a_name(word: re.Match[str]) -> bool:
+    """A possessive: what follows is another thing."""
+    return word[0].endswith(("'s", "’s", "'", "’"))
 
 
 def _name(run: list[re.Match[str]], question: str) -> Iterator[tuple[Span, Entity]]:
@@ -123,7 +144,7 @@ def _name(run: list[re.Match[str]], question: str) -> Iterator[tuple[Span, Entit
         return
     end = run[-1].end()
     words = tuple(singular(fold(match[0])) for match in run)
-    number = _NUMBER_AFTER.match(question, end)
+    number = _NUMBER_AFTER.match(question, end) if not _ends_a_name(run[-1]) else None
     if number and not _YEAR.fullmatch(number["number"]):
         # `Lot 305` is another lot than 47.
         words, end = (*words, number["number"]), number.end()
@@ -149,6 +170,8 @@ def mentions(text: str, entity: Entity, *, folded: str | None = None) -> bool:
     folded = fold(text) if folded is None else folded
     if entity.kind is EntityKind.CODE:
         return _code_pattern(entity.words[0]).search(folded) is not None
+    if (numbered := _numbered_pattern(entity)) is not None:
+        return numbered.search(folded) is not None
     patterns = [_word_pattern(word, entity.kind) for word in entity.words]
     rarest = max(range(len(patterns)), key=lambda index: len(entity.words[index]))
     for match in patterns[rarest].finditer(folded):
@@ -160,12 +183,41 @@ def mentions(text: str, entity: Entity, *, folded: str | None = None) -> bool:
     return entity.kind is EntityKind.NAME and (_written_out(folded, entity) or _abbreviated(text, entity))
 
 
+def is_numbered(entity: Entity) -> bool:
+    """Whether a name goes by its number, as `Lot 47` and the `Second Amendment` do: by another it is something else."""
+    return entity.kind is EntityKind.NAME and len(entity.words) > 1 and _number_place(entity.words) is not None
+
+
+def _number_place(words: tuple[str, ...]) -> int | None:
+    if words[-1][0].isdigit():
+        return len(words) - 1
+    return 0 if words[0] in _ORDINALS else None
+
+
+def _numbered_pattern(entity: Entity) -> re.Pattern[str] | None:
+    """The name with its number beside it; `Lots 46 and 47` hold Lot 47, `47 Elm Street` does not."""
+    if not is_numbered(entity):
+        return None
+    if _number_place(entity.words) == 0:
+        digits = rf"{_ORDINALS.index(entity.words[0]) + 1}(?:st|nd|rd|th)"
+        rest = r"\W+(?:\w+\W+)?".join(_word_pattern(word, EntityKind.NAME).pattern for word in entity.words[1:])
+        return re.compile(rf"(?<!\w)(?:{entity.words[0]}|{digits})\W+(?:\w+\W+)?{rest}")
+    name = _word_pattern(entity.words[-2], EntityKind.NAME).pattern
+    others = r"(?:\d[\w.()-]*(?:,\s?|\s?(?:and|or|to|through|&|-|–)\s?|,\s(?:and|or)\s)){0,6}"
+    return re.compile(rf"{name}\w*\W{{1,3}}(?:no\W{{1,2}})?{others}{re.escape(entity.words[-1])}(?![\d]|\.\d)")
+
+
 def word_occurs(folded: str, word: str, kind: EntityKind) -> bool:
     """Whether a folded text holds one word of an entity, in any form."""
     return _word_pattern(word, kind).search(folded) is not None
 
 
 def _word_pattern(word: str, kind: EntityKind) -> re.Pattern[str]:
+    if kind is EntityKind.NAME and 5 <= len(word) <= 6:
+        # `Italy` and `Italian`, `China` and `Chinese`; but no `Maine` in `main`, no mango in `manganese`.
+        return re.compile(
+            rf"(?:{_prefix(word, whole=False).pattern}|(?<!\w){re.escape(word[:-1])}(?:{_DERIVED})(?!\w))"
+        )
     if kind is EntityKind.NAME:
         return _prefix(_stem(word), whole=len(word) <= 4)
     if kind is EntityKind.YEAR:
@@ -190,7 +242,7 @@ def _stem(word: str) -> str:
     for ending in ("ing", "ed"):
         if len(word) > len(ending) + 4 and word.endswith(ending):
             return word.removesuffix(ending)
-    return word[:-2] if len(word) >= 7 else word[:-1] if len(word) >= 5 else word
+    return word[:-2] if len(word) >= 7 else word
 
 
 def _code_pattern(code: str) -> re.Pattern[str]:
@@ -218,8 +270,9 @@ def _abbreviated(text: str, entity: Entity) -> bool:
     letters = _acronym(entity) if len(entity.words) == 1 else "".join(word[0] for word in entity.words)
     if not letters:
         return False
-    initials = r"\.?\s?".join(map(re.escape, letters.upper()))
-    return re.search(rf"\b{initials}(?!\w)", text) is not None
+    capitals = letters.upper()
+    dotted = r"\.\s?".join(map(re.escape, capitals))  # `U. S.`, but no `A. A fence ...` for two letters
+    return re.search(rf"\b(?:{re.escape(capitals)}|{dotted}\.)(?!\w)", text) is not None
 
 
 def _acronym(entity: Entity) -> str:

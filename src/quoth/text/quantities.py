@@ -23,6 +23,7 @@ _SUBSTANCE = r"(?:\s(?:of\s)?(?:actual\s)?[A-Z][A-Za-z0-9]{0,4})?"
 _PER = rf"(?P<unit>{_UNIT})(?:{_SUBSTANCE}\s?(?:/|\bper\b)\s?(?P<per>{_UNIT})(?!\w))?"
 # Contracts write `forty-five (45) days`. The 810 of `MON-810` is no number of its own.
 _AFTER = re.compile(rf"(?<![\w.,/])(?<![^\W\d_]-){_RANGE}\)?(?:\s|-)?(?:{_DEGREES}|{_PER})(?!\w)")
+_DECADE = re.compile(r"(?:1\d|20)\d0s$")  # `the 1980s` are no seconds
 _BEFORE = re.compile(rf"(?<!\w)(?P<unit>{'|'.join(map(re.escape, PREFIX_UNITS))})\s?(?:of\s)?{_RANGE}(?![\w%])")
 
 
@@ -41,6 +42,8 @@ def same_quantity(one: Quantity, other: Quantity) -> bool:
 
 def _quantity(match: re.Match[str]) -> Quantity | None:
     groups = match.groupdict()
+    if _DECADE.search(match[0]):
+        return None
     unit = _unit(f"°{groups['scale'][0].upper()}" if groups.get("scale") else groups["unit"])
     if unit is None:
         return None

@@ -47,3 +47,19 @@ CONTRACTIONS = {
     "i'm": "i am",
     "'d": " would",
 }
+
+FIXED_PAIRS = frozenset(
+    """
+    advantages/disadvantages arts/crafts assets/liabilities back/forth bed/breakfast benefits/drawbacks black/white
+    checks/balances command/control conditions/restrictions copy/paste costs/benefits covenants/conditions
+    covenants/restrictions cut/fill day/night dos/don'ts ebb/flow fair/equitable food/beverage food/drink full/final
+    give/take goods/services health/safety heating/cooling hide/seek hopes/fears husband/wife in/out income/expenditure
+    law/order loss/damage lost/found mergers/acquisitions name/address null/void nuts/bolts odds/ends pain/suffering
+    parts/labor parts/labour peace/quiet pick/choose policies/procedures profit/loss pros/cons push/pull pushes/pulls
+    questions/answers rank/file representations/warranties research/development restaurants/bars rights/duties
+    rights/obligations risks/benefits rock/roll room/board rules/regulations sales/marketing salt/pepper
+    science/technology search/rescue storage/handling strengths/weaknesses supply/demand terms/conditions time/materials
+    track/field trial/error up/down ups/downs wear/tear weights/measures
+    """.split()
+)
+"""`A/B` for words that make one expression with `and` between them: not two subjects."""

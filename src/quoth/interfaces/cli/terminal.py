@@ -9,7 +9,8 @@ from rich.table import Table
 
 from quoth.corpus.authority import supersessions
 from quoth.render import main_tags
-from quoth.types import Abstention, Answer, Asked, Citation, Outcome
+from quoth.select.late import word_matches
+from quoth.types import Abstention, Answer, Asked, Citation, Confidence, Outcome
 
 
 class OutputConsole(Console):
@@ -28,11 +29,18 @@ def print_outcome(outcome: Outcome) -> None:
     calibrated = "" if outcome.notes.calibrated else ", not calibrated"
     match outcome:
         case Answer():
+            if outcome.unsupported_parts:
+                OUT.print(
+                    "[bold]Only a part of the question is answered.[/bold] "
+                    f"No evidence for: {escape(one_line('; '.join(outcome.unsupported_parts)))}.\n"
+                )
             for number, citation in enumerate(in_reading_order(outcome.citations), 1):
                 _print_citation(number, citation)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
             OUT.print(f"[bold]No answer.[/bold] {escape(one_line(outcome.objection.detail))}")
+            if outcome.missing:
+                OUT.print(f"No evidence for: {escape(one_line('; '.join(outcome.missing)))}.")
             OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
             if outcome.nearest:
                 OUT.print("\nThe nearest that was found, which does not answer the question:")
@@ -64,7 +72,8 @@ def _print_citation(number: int, citation: Citation) -> None:
     if citation.authority:
         about.append(citation.authority)
     about += [f"superseded by {one.by}" for one in supersessions(citation.metadata, sentence.section)]
-    OUT.print(Padding(f"[cyan]\\[{number}][/cyan] [dim]{escape(one_line(' · '.join(about)))}[/dim]\n", (0, 0, 0, 4)))
+    OUT.print(Padding(f"[cyan]\\[{number}][/cyan] [dim]{escape(one_line(' · '.join(about)))}[/dim]", (0, 0, 0, 4)))
+    OUT.print(Padding(f"{escape(one_line(citation.why))}\n" if citation.why else "", (0, 0, 0, 4)))
 
 
 def one_line(text: str) -> str:
@@ -83,6 +92,9 @@ def print_trace(asked: Asked) -> None:
         f"tags      {', '.join(f'{facet} {value}' for facet, found in analysis.tags.items() for value in found) or '-'}"
     )
     OUT.print(f"presumes  {escape(', '.join(f'{one.kind} {one.text}' for one, *_ in analysis.entities)) or '-'}")
+    for cover in trace.parts:
+        said = cover.objection.detail if cover.objection else f"{len(cover.evidence)} sentences"
+        OUT.print(f"part      {escape(one_line(f'{cover.part.text}: {said}'))}")
     OUT.print(f"found     {asked.outcome.notes.k_initial} candidates, {len(trace.ranked)} kept")
     table = Table("", "lexical", "dense", "fused", "rerank", "order", "sentence", box=None, pad_edge=False)
     chosen = {one.sentence.id for one in trace.selection.evidence}
@@ -91,6 +103,24 @@ def print_trace(asked: Asked) -> None:
         mark = "*" if one.sentence.id in chosen else ""
         table.add_row(mark, *(f"{score:.3f}" for score in scores), escape(one_line(one.sentence.text)[:90]))
     OUT.print(table)
+    _print_matches(asked)
     OUT.print(f"redundancy {trace.selection.redundancy_before:.2f} -> {trace.selection.redundancy_after:.2f}")
+    _print_confidence(trace.confidence)
     for name, objection in trace.objections:
         OUT.print(f"check     {name}: {escape(objection.detail) if objection else 'passed'}")
+
+
+def _print_matches(asked: Asked) -> None:
+    """Each word of the question with its best match in the best sentences; the least matched words say what is missing."""
+    matched = word_matches(asked.trace.probe, asked.trace.ranked)
+    if matched:
+        OUT.print("matched   " + escape(one_line(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched))))
+
+
+def _print_confidence(confidence: Confidence) -> None:
+    """The parts of the confidence, and what each adds to the log odds."""
+    made = ", ".join(f"{name} {value:.2f}" for name, value in confidence.parts.items())
+    OUT.print(f"confidence {confidence.value:.3f} from {made or 'nothing'}")
+    if confidence.terms:
+        terms = " ".join(f"{value:+.2f} {name}" for name, value in confidence.terms.items())
+        OUT.print(f"log odds  {sum(confidence.terms.values()):+.2f} = {terms}")

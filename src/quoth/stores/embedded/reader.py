@@ -191,8 +191,9 @@ class EmbeddedReader:
                 lexical=lexical.get(row) or others.get(row, 0.0),
                 dense=float(cosine),
                 found_by=("lexical",) * (row in lexical) + ("dense",) * (row in by_dense),
+                tokens=tokens,
             )
-            for row, sentence, cosine in zip(found, self._rows(found), dense, strict=True)
+            for row, sentence, cosine, tokens in zip(found, self._rows(found), dense, self._tokens(found), strict=True)
         ]
         order = sorted(range(len(items)), key=lambda place: items[place].sentence.id)
         return Candidates(tuple(items[place] for place in order), vectors[order])
@@ -200,6 +201,14 @@ class EmbeddedReader:
     def _rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
         test = "s.row IN (SELECT value FROM json_each(?)) ORDER BY s.row"
         return self._sentences(test, (json.dumps(wanted),))
+
+    def _tokens(self, wanted: Sequence[int]) -> Iterator[bytes]:
+        found = self._connection.execute(
+            "SELECT e.tokens FROM sentences s JOIN embeddings e ON e.id = s.embedding "
+            "WHERE s.row IN (SELECT value FROM json_each(?)) ORDER BY s.row",
+            (json.dumps(wanted),),
+        )
+        return (tokens for (tokens,) in found)
 
     def _at(self, document: int, ordinal: int) -> Sentence | None:
         return next(self._sentences("s.document = ? AND s.ordinal = ?", (document, ordinal)), None)

@@ -2,6 +2,7 @@
 
 `embeddings.key` is a hash of the model's identity and the text, so that a vector is found again by what it stands for;
 `embeddings.vector` holds float16: the cosine moves by less than 0.0005, and the index is half as large.
+`embeddings.tokens` holds the codes of the text's tokens for late interaction, empty for a model that has none.
 """
 
 # ruff: noqa: S608  only constant names are put into SQL; values are always bound
@@ -19,7 +20,7 @@ from pathlib import Path
 from quoth.errors import IndexDamaged, IndexMismatch
 from quoth.types import IndexInfo, ModelIdentity
 
-FORMAT = 1
+FORMAT = 2
 DATABASE = "quoth.db"
 
 # Rows are never reused (AUTOINCREMENT), so a row means one sentence for as long as the index lives.
@@ -45,7 +46,8 @@ CREATE TABLE documents (
 CREATE TABLE embeddings (
     id INTEGER PRIMARY KEY,
     key BLOB NOT NULL UNIQUE,
-    vector BLOB NOT NULL
+    vector BLOB NOT NULL,
+    tokens BLOB NOT NULL
 );
 
 CREATE TABLE sentences (

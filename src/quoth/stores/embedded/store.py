@@ -32,6 +32,8 @@ class _Loan:
 class EmbeddedStore:
     """See `protocols.Store`. More than `faiss_threshold` vectors are searched through FAISS."""
 
+    kind = "embedded"
+
     def __init__(self, place: Path | str, *, faiss_threshold: int = 200_000) -> None:
         self._place = Path(place)
         self._faiss_threshold = faiss_threshold

@@ -159,28 +159,28 @@ class Write:
                     "JOIN staging.sentences s ON s.row = m.sentence WHERE m.sentence > ? ORDER BY m.sentence LIMIT ?",
                     (last, _CHUNK),
                 ).fetchall()
-            vectors = self._embed(list(rows.search_texts(row[2:] for row in found)), done=done, total=total)
+            vectors, tokens = self._embed(list(rows.search_texts(row[2:] for row in found)), done=done, total=total)
             with self._transaction():
                 self._connection.executemany(
-                    "INSERT INTO embeddings (key, vector) VALUES (?, ?)",
-                    ((row[1], vector.tobytes()) for row, vector in zip(found, vectors, strict=True)),
+                    "INSERT INTO embeddings (key, vector, tokens) VALUES (?, ?, ?)",
+                    ((row[1], vector.tobytes(), one) for row, vector, one in zip(found, vectors, tokens, strict=True)),
                 )
             done += len(found)
             last = found[-1][0]
 
-    def _embed(self, texts: list[str], *, done: int, total: int) -> NDArray[np.float16]:
+    def _embed(self, texts: list[str], *, done: int, total: int) -> tuple[NDArray[np.float16], list[bytes]]:
         def overall(what: str, here: int, _: int) -> None:
             if self._progress is not None:
                 self._progress(what, done + here, total)
 
-        vectors = self._embedder.embed(texts, progress=overall)
+        vectors, tokens = self._embedder.embed_tokens(texts, progress=overall)
         wanted = (len(texts), self._model.dimension)
         if vectors.shape != wanted or not np.isfinite(vectors).all():
             raise ModelError(
                 f"{self._model.name} gave vectors of shape {vectors.shape} or not finite, where {wanted} was due",
                 hint="Check the model's files; nothing was published.",
             )
-        return vectors.astype(np.float16)
+        return vectors.astype(np.float16), tokens
 
     def _publish(self) -> IndexInfo:
         generation = self._old.generation + 1 if self._old else 1

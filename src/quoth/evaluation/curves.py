@@ -1,0 +1,99 @@
+"""What the confidence is worth: risk against coverage, AUROC and calibration, under many weightings at once.
+
+Every function takes `weights`, one row for each weighting and one column for each question (a row of ones is the plain
+figure), and gives one number for each row, NaN where it is undefined. Questions of equal confidence are taken
+together, so that no figure depends on their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
+
+BINS = 10
+"""Bins of equal width in which confidence and the share of right answers are compared."""
+_SLACK = 1e-9
+"""Sums of weights are whole numbers; a risk at its limit must not be lost to rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskCoverage:
+    """For each weighting (row) and threshold (column, strictest first) the share answered and the wrong among them.
+
+    The risk of an empty answer set is NaN.
+    """
+
+    thresholds: Floats
+    coverage: Floats
+    risk: Floats
+
+
+def risk_coverage(confidence: Floats, wrong: Flags, weights: Floats) -> RiskCoverage:
+    """The curve over every threshold that tells two questions apart."""
+    thresholds, answered = _by_group(-confidence, weights)
+    _, errors = _by_group(-confidence, weights * wrong)
+    answered, errors = np.cumsum(answered, axis=1), np.cumsum(errors, axis=1)
+    return RiskCoverage(-thresholds, ratio(answered, answered[:, -1:]), ratio(errors, answered))
+
+
+def area_under_risk(curve: RiskCoverage) -> Floats:
+    """The mean risk over all coverages: for each question the risk of the threshold that just lets it through."""
+    steps = np.diff(curve.coverage, axis=1, prepend=0.0)
+    return _or_nan(np.nansum(curve.risk * steps, axis=1), np.isfinite(curve.coverage[:, -1]))
+
+
+def coverage_at(curve: RiskCoverage, risk: float) -> Floats:
+    """The largest share answered by a threshold at which at most `risk` of the answers are wrong; 0 if none is."""
+    good = curve.risk <= risk + _SLACK  # NaN compares as false
+    return _or_nan(np.max(np.where(good, curve.coverage, 0.0), axis=1), np.isfinite(curve.coverage[:, -1]))
+
+
+def auroc(scores: Floats, positive: Flags, weights: Floats) -> Floats:
+    """The chance that a positive has a higher score than a negative, a tie counting half."""
+    _, above = _by_group(scores, weights * positive)
+    _, below = _by_group(scores, weights * ~positive)
+    beaten = np.cumsum(below, axis=1) - below / 2
+    return ratio(np.sum(above * beaten, axis=1), above.sum(axis=1) * below.sum(axis=1))
+
+
+def bin_of(confidence: Floats) -> NDArray[np.intp]:
+    """The bin of each confidence; 1.0 belongs to the last one."""
+    # A hair more before cutting: 0.3 * 10 must not fall into the bin below.
+    return np.minimum((confidence * BINS + _SLACK).astype(np.intp), BINS - 1)
+
+
+def calibration_error(confidence: Floats, right: Flags, faults: Flags, *, weights: Floats) -> Floats:
+    """Expected calibration error: the gap between confidence and the share right, averaged over the bins.
+
+    A question without a result stands outside the bins with the largest gap there is, 1.
+    """
+    inside = (bin_of(confidence)[:, None] == np.arange(BINS)) & ~faults[:, None]
+    gaps = np.einsum("rq,qb->rb", weights, np.where(inside, (confidence - right)[:, None], 0.0))
+    lost = np.einsum("rq,q->r", weights, faults.astype(np.float64))
+    return ratio(np.abs(gaps).sum(axis=1) + lost, weights.sum(axis=1))
+
+
+def _by_group(keys: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """The different keys, ascending, and the weight of each."""
+    unique, group = np.unique(keys, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(len(unique)))
+    return unique, np.add.reduceat(weights[:, order], starts, axis=1)
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """The quotient, NaN where nothing is below the line."""
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    result = np.full(shape, np.nan)
+    np.divide(above, below, out=result, where=np.broadcast_to(below > 0, shape))
+    return result
+
+
+def _or_nan(values: Floats, known: Flags) -> Floats:
+    return np.where(known, values, np.nan)

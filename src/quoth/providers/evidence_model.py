@@ -1,0 +1,32 @@
+"""The weights of the evidence model, from the package."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from quoth.errors import ModelError
+from quoth.providers.cross_encoder import MODELS
+from quoth.select.evidence import EvidenceModel, Logistic
+
+
+@lru_cache(maxsize=2)
+def load_evidence_model(path: Path = MODELS / "evidence.json") -> EvidenceModel:
+    """Read the fitted weights; their revision names the content of the file."""
+    try:
+        content = path.read_bytes()
+        raw = json.loads(content)
+        return EvidenceModel(
+            late=(_logistic(raw["late"]["sentence"]), _logistic(raw["late"]["answer"])),
+            cross=(_logistic(raw["cross"]["sentence"]), _logistic(raw["cross"]["answer"])),
+            revision=hashlib.sha256(content).hexdigest()[:12],
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path} cannot be read: {error!r}", hint="Install quoth again.") from error
+
+
+def _logistic(raw: dict[str, Any]) -> Logistic:
+    return Logistic(float(raw["intercept"]), {str(name): float(value) for name, value in raw["weights"].items()})

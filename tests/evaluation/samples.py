@@ -1,0 +1,81 @@
+"""Questions and results to judge, made by hand: one document, `a.md`, whose text does not matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from quoth.evaluation.questions import Gold, Labelled
+from quoth.evaluation.run import Exactness, Judged, Origin, Quoted, faulty, is_right
+from quoth.evaluation.stages import STAGES, Stages
+from quoth.types import NO_FILTERS, Filters, Question, Span
+
+GOLD = (10, 20)
+ELSEWHERE = (50, 60)
+
+
+def item(
+    id_: str,
+    *gold: tuple[int, int],
+    mode: str = "any",
+    text: str | None = None,
+    doc_ids: tuple[str, ...] = (),
+    alternatives: tuple[tuple[int, int], ...] = (),
+) -> Labelled:
+    """A question with gold in `a.md` at these places; without any it is unanswerable."""
+    filters = Filters(doc_ids, {}, (), None) if doc_ids else NO_FILTERS
+    others = tuple(Span(*one) for one in alternatives)
+    golds = tuple(Gold("a.md", Span(*one), "x" * (one[1] - one[0]), others) for one in gold)
+    return Labelled(Question(id_, text or f"question {id_}?", filters), bool(gold), golds, mode)
+
+
+def quote(start: int, end: int, *, doc_id: str = "a.md", tags: dict[str, str] | None = None) -> Quoted:
+    return Quoted(doc_id, Span(start, end), "x" * (end - start), 0.5, tags or {})
+
+
+def answer(labelled: Labelled, confidence: float, *quotes: Quoted) -> Judged:
+    """An answer with these quotes, all of them exact; nothing is known of its stages."""
+    return Judged(
+        labelled=labelled,
+        abstained=False,
+        confidence=confidence,
+        right=is_right(labelled, quotes),
+        quotes=quotes,
+        reason=None,
+        detail=None,
+        fault=None,
+        exactness=Exactness(len(quotes), 0),
+        redundancy=(0.5, 0.25),
+        stages=None,
+        origin=Origin("fields", "index", "settings", True),
+    )
+
+
+def abstention(labelled: Labelled, confidence: float, *quotes: Quoted) -> Judged:
+    reason = "low_confidence"
+    return replace(answer(labelled, confidence, *quotes), abstained=True, reason=reason, detail="Not sure.")
+
+
+def staged(
+    one: Judged, *ranks: tuple[int | None, ...], boosted: int = 0, unboosted: int = 0, gained: int = 0
+) -> Judged:
+    """With the ranks of its gold in each of the five stages."""
+    return replace(one, stages=Stages(dict(zip(STAGES, ranks, strict=True)), boosted, unboosted, gained))
+
+
+def six() -> list[Judged]:
+    """Three right answers, one wrong, one false, one question rightly declined, with different confidences."""
+    right = quote(10, 20)
+    wrong = quote(50, 60)
+    return [
+        answer(item("q1", GOLD), 0.9, right, wrong),
+        answer(item("q2", GOLD), 0.8, wrong, wrong, right),
+        answer(item("q3", GOLD, (30, 40), mode="all"), 0.7, right),
+        answer(item("q4", GOLD), 0.6, wrong),
+        answer(item("q5"), 0.5, wrong),
+        abstention(item("q6"), 0.1, wrong),
+    ]
+
+
+def lost(one: Judged) -> Judged:
+    """The same question without a result."""
+    return faulty(one.labelled, "it crashed")
