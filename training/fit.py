@@ -4,8 +4,8 @@
 
 Asks the held-out questions through the engine itself: of their own document, as they were labelled; and, where they
 make sense alone, of all held-out documents together, with and without their own (then nothing answers them). Writes
-src/quoth/providers/models/evidence.json: for late interaction alone and with the cross-encoder, how far a sentence
-supports an answer, and how far the quotes answer the question. A weight of the wrong sign is left out.
+src/quoth/providers/models/evidence.json: how far a sentence supports an answer, and how far the quotes answer the
+question. A weight of the wrong sign is left out.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from quoth.providers.evidence_model import load_evidence_model
 from quoth.settings import Overrides
 from quoth.types import Asked, Filters, Question
 
+Logistic = dict[str, object]
+Array = NDArray[np.float64]
+
 MODELS = Path(__file__).resolve().parents[1] / "src/quoth/providers/models"
 STANDALONE = ("covidqa", "medquad", "pubmedqa_pqal", "selqa", "tatqa", "xquad_en")
 """Sets whose questions name what they are about, so that they can be asked of many documents."""
 
-SIGNS = {"support": 1, "gap": 1, "agreement": 1, "coverage": 1, "missing": -1, "late": 1, "lexical": 1, "cross": 1}
+SIGNS = {"support": 1, "gap": 1, "agreement": 1, "coverage": 1, "missing": -1, "late": 1, "lexical": 1}
 RIDGE = 3.0
-FIRST = {
+FIRST: dict[str, Logistic] = {
     "sentence": {"intercept": -4.0, "weights": {"late": 3.0, "lexical": 1.5}},
     "answer": {"intercept": 0.0, "weights": {}},
 }
-
-Logistic = dict[str, object]
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,12 @@ def main() -> int:
     items = list(held_out(options.root, options.work))
     index = options.work / "indexes" / "held_out"
     ingest_paths([options.work / "held_out"], index, profile="general", overrides=Overrides({}, {}, {}))
-    first = {**FIRST, "sentence": {**FIRST["sentence"], "weights": {**FIRST["sentence"]["weights"], "cross": 0.5}}}
-    fitted = {"late": FIRST, "cross": first}
-    report: dict[str, object] = {"questions": len(items)}
-    for kind in ("late", "cross"):
-        write(fitted)
-        fitted[kind] = {"sentence": sentence_model(ask(index, items, kind)), "answer": FIRST["answer"]}
-        write(fitted)
-        fitted[kind] = {**fitted[kind], "answer": answer_model(ask(index, items, kind), report, kind)}
+    write(FIRST)
+    fitted = {**FIRST, "sentence": sentence_model(ask(index, items))}
     write(fitted)
-    print(json.dumps({"models": fitted, "report": report}, indent=1))
+    asked = ask(index, items)
+    write({**fitted, "answer": answer_model(asked)})
+    print(f"{len(items)} questions; {(MODELS / 'evidence.json').read_text()}")
     return 0
 
 
@@ -103,10 +99,9 @@ def item(name: str, row: Row, *, scope: Sequence[str]) -> Item:
     return Item(name, Question(f"{row.id}-{'scoped' if scope else 'open'}", row.question, filters), gold)
 
 
-def ask(index: Path, items: Sequence[Item], kind: str) -> list[tuple[Item, Asked]]:
+def ask(index: Path, items: Sequence[Item]) -> list[tuple[Item, Asked]]:
     load_evidence_model.cache_clear()
-    settings = {"decision.abstain": False, "rerank.cross_encoder": kind == "cross"}
-    quoth = Quoth.open(index, settings=settings)
+    quoth = Quoth.open(index, settings={"decision.abstain": False})
     return [(one, quoth.explain(one.question)) for one in items]
 
 
@@ -117,25 +112,21 @@ def sentence_model(asked: Sequence[tuple[Item, Asked]]) -> Logistic:
     labels: list[bool] = []
     shares: list[float] = []
     for one, answer in asked:
-        seen = [ranked for ranked in answer.trace.ranked if ranked.support is not None]
-        most = max((len(ranked.support.parts) for ranked in seen if ranked.support), default=0)
-        # With the cross-encoder only those that it has read.
-        seen = [ranked for ranked in seen if ranked.support and len(ranked.support.parts) == most]
-        for ranked in seen:
-            rows.append(dict(ranked.support.parts if ranked.support else {}))
-            labels.append(touches(ranked.sentence, one.gold))
-            shares.append(200 / sizes[one.set] / len(seen))
+        for ranked in answer.trace.ranked:
+            if ranked.support is not None:
+                rows.append(dict(ranked.support.parts))
+                labels.append(touches(ranked.sentence, one.gold))
+                shares.append(200 / sizes[one.set] / len(answer.trace.ranked))
     return fit(rows, labels, shares)
 
 
-def answer_model(asked: Sequence[tuple[Item, Asked]], report: dict[str, object], kind: str) -> Logistic:
+def answer_model(asked: Sequence[tuple[Item, Asked]]) -> Logistic:
     sizes = count(one.set for one, _ in asked)
     found = [(one, answer) for one, answer in asked if answer.trace.confidence.parts]
     rows = [dict(answer.trace.confidence.parts) for _, answer in found]
     labels = [
         any(touches(quote.sentence, one.gold) for quote in answer.trace.selection.evidence) for one, answer in found
     ]
-    report[kind] = {"asked": len(found), "right": sum(labels)}
     return fit(rows, labels, [200 / sizes[one.set] for one, _ in found])
 
 
@@ -181,7 +172,7 @@ def newton(values: Array, labels: Array, shares: Array) -> Array:
     return solved
 
 
-def write(fitted: dict[str, dict[str, Logistic]]) -> None:
+def write(fitted: dict[str, Logistic]) -> None:
     (MODELS / "evidence.json").write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
 
 

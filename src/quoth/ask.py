@@ -20,7 +20,7 @@ from quoth.retrieve.probe import probe
 from quoth.retrieve.question import analyse
 from quoth.select.cover import best_for, evidence_of, unsupported_parts, without_unsupported
 from quoth.select.diversify import select
-from quoth.select.evidence import Logistic, context_of
+from quoth.select.evidence import Logistic
 from quoth.select.rerank import rerank
 from quoth.select.topic import on_topic
 from quoth.settings import Settings
@@ -103,13 +103,7 @@ def _find(analysis: Analysis, *, reader: Reader, engine: Engine) -> Found:
     asked = probe(analysis.search_text, embedder=engine.embedder, reader=reader)
     candidates = reader.search(_query(analysis, asked.vector, settings))
     fused = fuse(candidates, analysis, mode=settings.retrieval.mode)
-    reranked = rerank(
-        fused,
-        probe=asked,
-        reranker=engine.reranker,
-        context=lambda sentence: context_of(sentence, reader),
-        topk=settings.rerank.topk,
-    )
+    reranked = rerank(fused, probe=asked, reranker=engine.reranker, topk=settings.rerank.topk)
     ranked = boost(
         reranked,
         analysis,

@@ -49,22 +49,11 @@ class Embedder(Protocol):
 
 
 class Reranker(Protocol):
-    """Score each candidate for the question, absolutely, in the same order. `context` gives what stands around one."""
+    """Score each candidate for the question, absolutely, in the same order."""
 
     name: str
 
-    def score(
-        self, probe: Probe, candidates: Sequence[Candidate], context: Callable[[Sentence], str]
-    ) -> list[Support]: ...
-
-
-class CrossEncoder(Protocol):
-    """Read a question and a sentence together: one score for each (sentence, context), higher for an answer."""
-
-    @property
-    def revision(self) -> str: ...
-
-    def score(self, question: str, sentences: Sequence[tuple[str, str]]) -> list[float]: ...
+    def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]: ...
 
 
 class Reader(Protocol):

@@ -50,14 +50,12 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """`evidence` compares token by token, and lets the cross-encoder read the `closer` best ones; `none` keeps the
-    fused order. On real questions `cosine` alone is worse than that: it forgets what the words said.
+    """`evidence` compares token by token; `none` keeps the fused order. On real questions `cosine` alone is worse than
+    that: it forgets what the words said.
     """
 
     kind: str = _one_of("evidence", "none", "cosine", default="evidence")
     topk: int = _between(1, 1_000, 20)
-    cross_encoder: bool = True
-    closer: int = _between(1, 100, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +66,21 @@ class SelectionSettings:
     max_sim_threshold: float = _between(0, 1, 0.82)
     max_sentences: int = _between(1, 100, 6)
     min_support: int = _between(1, 100, 1)
-    min_share: float = _between(0, 1, 0.60)
+    min_share: float = _between(0, 1, 0.40)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionSettings:
     """`abstain` off answers whatever was found, for measuring retrieval; the verbatim check always stays.
 
-    A sentence supports an answer from `support_score` on; the best one must reach `abstain_score_thresh`. Both are
-    fused scores, set so that on real questions neither costs more than about 1% of the answerable ones.
+    A sentence supports an answer when its relevance reaches `support_score`; an answer is given when its confidence
+    reaches `abstain_score_thresh`. Both were set on the questions that the evidence model was fitted on, so that 95% of
+    the sentences and 92% of the answers that are right pass.
     """
 
     abstain: bool = True
-    abstain_score_thresh: float = _between(0, 1, 0.25)
-    support_score: float = _between(0, 1, 0.20)
+    abstain_score_thresh: float = _between(0, 1, 0.30)
+    support_score: float = _between(0, 1, 0.05)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from quoth.ask import Engine
 from quoth.calibration import check_calibration, circumstances
 from quoth.errors import IndexMismatch
 from quoth.profiles import parse_profile
-from quoth.protocols import CrossEncoder, Embedder, Reranker, Store
-from quoth.providers.cross_encoder import shipped_revision
+from quoth.protocols import Embedder, Reranker, Store
 from quoth.providers.evidence_model import load_evidence_model
 from quoth.select.evidence import EvidenceReranker, Logistic
 from quoth.select.rerank import CosineReranker
-from quoth.settings import EmbeddingSettings, Overrides, RerankSettings, Settings, StoreSettings
+from quoth.settings import EmbeddingSettings, Overrides, Settings, StoreSettings
 from quoth.types import IndexInfo
 
 
@@ -60,26 +59,7 @@ def open_reranker(settings: Settings, embedder: Embedder | None) -> tuple[Rerank
     if settings.rerank.kind == "none" or embedder is None or not embedder.has_tokens:
         return None, None
     model = load_evidence_model()
-    if not _reads_closer(settings.rerank):
-        return EvidenceReranker(model, None, closer=0), model.late[1]
-    cross = open_cross_encoder(settings.embedding)
-    return EvidenceReranker(model, cross, closer=settings.rerank.closer), model.cross[1]
-
-
-def _reads_closer(settings: RerankSettings) -> bool:
-    return settings.cross_encoder and shipped_revision() is not None
-
-
-@lru_cache(maxsize=4)
-def open_cross_encoder(settings: EmbeddingSettings) -> CrossEncoder:
-    """The cross-encoder in the package, with the tokenizer of the embedding model; a process loads it once."""
-    from quoth.providers.cross_encoder import OnnxCrossEncoder
-    from quoth.providers.onnx_embedder import available_cores
-    from quoth.providers.weights import find_weights
-
-    path = Path(settings.path) if settings.path else None
-    weights = find_weights(settings.model_name, path=path, allow_download=settings.download)
-    return OnnxCrossEncoder(weights, threads=settings.threads or available_cores())
+    return EvidenceReranker(model.sentence), model.answer
 
 
 def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
@@ -113,7 +93,4 @@ def circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict
 
 def _confidence_name(settings: Settings) -> str:
     """Names how the confidence of an answer comes about; changes when the same question would get another one."""
-    if settings.rerank.kind != "evidence":
-        return "fused score"
-    cross = shipped_revision() if _reads_closer(settings.rerank) else None
-    return f"evidence {load_evidence_model().revision}" + (f", cross-encoder {cross}" if cross else "")
+    return "fused score" if settings.rerank.kind != "evidence" else f"evidence {load_evidence_model().revision}"

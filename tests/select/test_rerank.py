@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,10 +41,10 @@ class ByText:
 
     def __init__(self, **scores: float) -> None:
         self._scores = scores
-        self.asked: tuple[str, list[str]] | None = None
+        self.asked: str | None = None
 
-    def score(self, probe: Probe, candidates: Sequence[Candidate], context: Callable[[Sentence], str]) -> list[Support]:
-        self.asked = (probe.text, [context(one.sentence) for one in candidates])
+    def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]:
+        self.asked = probe.text
         return [Support(self._scores[one.sentence.text], {}, ()) for one in candidates]
 
 
@@ -60,7 +60,7 @@ def found(**scores: tuple[float, float]) -> tuple[Ranked, ...]:
 
 
 def kept(ranked: tuple[Ranked, ...], reranker: Reranker | None, *, topk: int = 20) -> tuple[Ranked, ...]:
-    return rerank(ranked, probe=PROBE, reranker=reranker, context=lambda one: f"around {one.text}", topk=topk)
+    return rerank(ranked, probe=PROBE, reranker=reranker, topk=topk)
 
 
 def texts(ranked: tuple[Ranked, ...], reranker: Reranker | None, *, topk: int = 20) -> list[str]:
@@ -88,12 +88,12 @@ def test_relevance_is_the_rerankers_and_the_fused_score_stays() -> None:
     assert one.support == Support(0.25, {}, ())
 
 
-def test_a_reranker_can_ask_what_stands_around_a_sentence() -> None:
+def test_a_reranker_is_told_the_question() -> None:
     ranked = found(low=(0.1, 0), high=(0.9, 0))
     reranker = ByText(low=0, high=0)
     texts(ranked, reranker)
 
-    assert reranker.asked == ("How deep", ["around high", "around low"])
+    assert reranker.asked == "How deep"
 
 
 def test_equal_scores_are_ordered_by_place() -> None:
@@ -104,9 +104,7 @@ def test_equal_scores_are_ordered_by_place() -> None:
 
 def test_a_reranker_that_gives_too_few_scores_is_an_error() -> None:
     class Short(ByText):
-        def score(
-            self, probe: Probe, candidates: Sequence[Candidate], context: Callable[[Sentence], str]
-        ) -> list[Support]:
+        def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]:
             return []
 
     ranked = found(a=(0.1, 0))
@@ -129,6 +127,6 @@ def test_cosine_orders_by_meaning() -> None:
 
 def test_cosine_without_a_vector_keeps_to_the_words() -> None:
     candidates = [one.candidate for one in found(low=(0.1, 0.0), high=(0.9, 0.0))]
-    scored = CosineReranker().score(replace(PROBE, vector=None), candidates, lambda _: "")
+    scored = CosineReranker().score(replace(PROBE, vector=None), candidates)
 
     assert [one.score for one in scored] == [0.9, 0.1]

@@ -324,6 +324,12 @@ class StoreContract:
 
     # Searching
 
+    def test_candidates_bring_the_codes_of_their_own_tokens(self, indexed: Store) -> None:
+        found = search(indexed, question("canola", vector="canola"))
+
+        assert len(found.items) > 3
+        assert [item.tokens for item in found.items] == [item.sentence.search_text.encode() for item in found.items]
+
     def test_candidates_come_by_sentence_id_with_their_vectors(self, indexed: Store) -> None:
         found = search(indexed, question("canola", vector="canola plants"))
 

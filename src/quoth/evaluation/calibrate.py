@@ -21,7 +21,7 @@ testing in learn-then-test). Nothing is assumed about the confidence: a bad one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,29 +109,34 @@ def certify(
     share = (1 - confidence) / len(STARTS)
     steps: list[Step] = []
     carried = 0.0
-    for threshold, tally in zip(THRESHOLDS, _tallies(trials, groups), strict=True):
+    tally_at = _counter(trials, groups)
+    for threshold in THRESHOLDS:
         level = carried + (share if threshold in STARTS else 0.0)
+        tally = tally_at(threshold, level > 0)
         passed = level > 0 and tally.p_value(risk) <= level
         steps.append(Step(threshold, tally, level or share, tested=level > 0, certified=passed))
         carried = level if passed else 0.0
     return Certification(risk, confidence, tuple(steps))
 
 
-def _tallies(trials: Sequence[Trial], groups: Sequence[str] | None) -> Iterator[Tally]:
-    """For each threshold what is answered at it. Groups of one question each are no groups."""
+def _counter(trials: Sequence[Trial], groups: Sequence[str] | None) -> Callable[[float, bool], Tally]:
+    """What is answered at a threshold; where it is not tested the groups are left uncounted, and prove nothing."""
     confidences = np.array([one.confidence if one.answered else -np.inf for one in trials])
     wrong = np.array([one.wrong for one in trials], dtype=np.bool_)
     names, group = np.unique(np.array(groups or range(len(trials))), return_inverse=True)
-    sizes = np.bincount(group, minlength=1)
-    for threshold in THRESHOLDS:
+    largest = int(np.bincount(group, minlength=1).max())
+
+    def tally_at(threshold: float, tested: bool) -> Tally:
         given = confidences >= threshold
         answered, bad = int(given.sum()), int((given & wrong).sum())
-        if len(names) == len(trials):
-            yield Tally(answered, bad, None, 1)
-            continue
+        if largest == 1:  # groups of one question each are no groups
+            return Tally(answered, bad, None, 1)
+        if not tested:
+            return Tally(answered, bad, (), largest)
         counts = np.stack([np.bincount(group[mask], minlength=len(names)) for mask in (given, given & wrong)], axis=1)
-        parts = sorted(map(tuple, counts[counts[:, 0] > 0].tolist()))
-        yield Tally(answered, bad, tuple(parts), int(sizes.max()))
+        return Tally(answered, bad, tuple((a, b) for a, b in counts.tolist() if a), largest)
+
+    return tally_at
 
 
 def fewest(risk: float, confidence: float, *, wrong: int = 0) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quoth.errors import ModelError
-from quoth.providers.cross_encoder import MODELS
+from quoth.providers.token_codec import MODELS
 from quoth.select.evidence import EvidenceModel, Logistic
 
 
@@ -20,8 +20,8 @@ def load_evidence_model(path: Path = MODELS / "evidence.json") -> EvidenceModel:
         content = path.read_bytes()
         raw = json.loads(content)
         return EvidenceModel(
-            late=(_logistic(raw["late"]["sentence"]), _logistic(raw["late"]["answer"])),
-            cross=(_logistic(raw["cross"]["sentence"]), _logistic(raw["cross"]["answer"])),
+            sentence=_logistic(raw["sentence"]),
+            answer=_logistic(raw["answer"]),
             revision=hashlib.sha256(content).hexdigest()[:12],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:

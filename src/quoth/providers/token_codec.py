@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import as_file, files
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from quoth.errors import ModelError
 from quoth.types import Vectors
 
 LEVELS = 16
-_FILE = "token_projection.npz"
+MODELS = Path(str(files("quoth.providers"))) / "models"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,13 +54,12 @@ class TokenCodec:
 @lru_cache(maxsize=1)
 def shipped_codec() -> TokenCodec | None:
     """The codec in the package, None before one has been made. Its revision names its content."""
-    place = files("quoth.providers") / "models" / _FILE
+    place = MODELS / "token_projection.npz"
     try:
-        with as_file(place) as path:
-            content = path.read_bytes()
-            with np.load(path) as stored:
-                parts = {name: stored[name] for name in ("projection", "low", "step")}
-                made_for = str(stored["made_for"])
+        content = place.read_bytes()
+        with np.load(place) as stored:
+            parts = {name: stored[name] for name in ("projection", "low", "step")}
+            made_for = str(stored["made_for"])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError) as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from quoth.protocols import Reranker
 from quoth.retrieve.fuse import ROUND, best_first
-from quoth.types import Candidate, Probe, Ranked, Sentence, Support
+from quoth.types import Candidate, Probe, Ranked, Support
 
 
 class CosineReranker:
@@ -15,23 +15,16 @@ class CosineReranker:
 
     name = "cosine"
 
-    def score(self, probe: Probe, candidates: Sequence[Candidate], context: Callable[[Sentence], str]) -> list[Support]:
+    def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]:
         scores = [one.lexical if probe.vector is None else one.dense for one in candidates]
         return [Support(score, {"cosine": score}, ()) for score in scores]
 
 
-def rerank(
-    ranked: tuple[Ranked, ...],
-    *,
-    probe: Probe,
-    reranker: Reranker | None,
-    context: Callable[[Sentence], str],
-    topk: int,
-) -> tuple[Ranked, ...]:
+def rerank(ranked: tuple[Ranked, ...], *, probe: Probe, reranker: Reranker | None, topk: int) -> tuple[Ranked, ...]:
     """The `topk` candidates that the reranker finds best; by fused score when there is no reranker."""
     if reranker is None or not ranked:
         return ranked[:topk]
-    supports = reranker.score(probe, [one.candidate for one in ranked], context)
+    supports = reranker.score(probe, [one.candidate for one in ranked])
     rescored = [
         replace(one, relevance=(score := round(support.score, ROUND)), order=score, support=support)
         for one, support in zip(ranked, supports, strict=True)

@@ -20,7 +20,7 @@ def print_calibration(calibration: Calibration, *, written: Path | None) -> None
     """The thresholds with what was answered at them, and what came of it."""
     table = Table("threshold", "answered", "wrong", "at most wrong", "", box=None, pad_edge=False)
     for step in _shown(calibration):
-        share = f"{step.bound:.1%}" if step.answered else "-"
+        share = f"{bound:.1%}" if (bound := step.bound) < 1 else "-"
         table.add_row(f"{step.threshold:.2f}", str(step.answered), str(step.wrong), share, _mark(step))
     OUT.print(table)
     promise, best = calibration.certification, calibration.certification.best

@@ -111,7 +111,7 @@ def print_trace(asked: Asked) -> None:
 
 
 def _print_matches(asked: Asked) -> None:
-    """Each word of the question with its best match in the best sentences; the least matched words say what is missing."""
+    """Each word of the question with its best match in the best sentences: the least matched are what is missing."""
     matched = word_matches(asked.trace.probe, asked.trace.ranked)
     if matched:
         OUT.print("matched   " + escape(one_line(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched))))
