@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint bench measure stress train lock clean
+.PHONY: help demo test lint bench measure stress evidence train lock clean
 
 help:  ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -29,6 +29,9 @@ measure: $(VENV)/.run  ## Measure retrieval and the checks on the question sets 
 
 stress: $(VENV)/.run  ## Ask the sample corpora what they do not answer, by kind of change.
 	$(BIN)/python scripts/stress.py
+
+evidence: $(VENV)/.run  ## Compare the rerankers on the question sets in ../shared/eval, for docs/evidence.md.
+	$(BIN)/python scripts/evidence.py --write
 
 train: .train-venv/.done  ## Make the evidence model anew from ../shared/train: about two hours, into TRAIN_WORK.
 	sh training/run.sh $(or $(TRAIN_WORK),build/training) .train-venv/bin/python

@@ -69,6 +69,7 @@ WHOLE: Columns = (
     ("character precision", "answered_char_precision"),
     ("character recall", "answered_char_recall"),
     *SPREAD,
+    ("tag pairs per answer", "tag_pairs"),
 )
 
 

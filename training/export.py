@@ -1,6 +1,6 @@
 """Write the trained cross-encoder as a quantised ONNX graph, with its sha256.
 
-    python training/export.py --model DIR/model2 --target src/quoth/providers/models
+    python training/export.py --model DIR/others --target DIR
 
 The matrices become 8-bit integers of 7 bits' range (`reduce_range`), because processors without VNNI add pairs of
 products in 16 bits, which would overflow with more; activations are quantised as they come.

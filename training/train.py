@@ -1,7 +1,7 @@
 """Fine-tune MiniLM to say whether a sentence answers a question.
 
-    python training/train.py --work DIR --out DIR/model --phase others --steps 2500
-    python training/train.py --work DIR --out DIR/model2 --phase all --steps 1500 --start DIR/model
+    python training/train.py --work DIR --weights MINILM --out DIR/others --phase others --steps 1200
+    python training/train.py --work DIR --weights MINILM --out DIR/all --phase all --steps 600 --start DIR/others
 
 Reads the groups written by `prepare.py` and `swapped.py`. The loss is at the level of the question: a softmax over its
 candidates and a fixed zero that stands for "none of them", so that a score means the same for every question; half of

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quoth.calibration import log_odds
 from quoth.select.evidence import Logistic, logistic
 from quoth.text.entities import mentions
 from quoth.text.quantities import quantities, same_quantity
@@ -18,7 +17,7 @@ _BEST = 3
 
 def confidence_of(ranked: Sequence[Ranked], *, analysis: Analysis, probe: Probe, model: Logistic | None) -> Confidence:
     """From sentences with their support, in any order. Without a model: the best fused score there is."""
-    if model is None or any(one.support is None for one in ranked):
+    if model is None or any(one.support is None or one.support.log_odds is None for one in ranked):
         best = max((one.fused for one in ranked), default=0.0)
         return Confidence(best, {"fused": best}, {})
     if not ranked:
@@ -31,7 +30,7 @@ def confidence_of(ranked: Sequence[Ranked], *, analysis: Analysis, probe: Probe,
 def answer_parts(ranked: Sequence[Ranked], analysis: Analysis, probe: Probe) -> dict[str, float]:
     """What the confidence is made from; see docs/evidence.md for what each part means."""
     best = sorted(ranked, key=lambda one: (-one.relevance, one.sentence.doc_id, one.sentence.quote.span))[:_BEST]
-    odds = [log_odds(one.relevance) for one in best]
+    odds = [one.support.log_odds for one in best if one.support and one.support.log_odds is not None]
     return {
         "support": odds[0],
         "gap": odds[0] - odds[1] if len(odds) > 1 else 0.0,

@@ -66,7 +66,7 @@ class SelectionSettings:
     max_sim_threshold: float = _between(0, 1, 0.82)
     max_sentences: int = _between(1, 100, 6)
     min_support: int = _between(1, 100, 1)
-    min_share: float = _between(0, 1, 0.40)
+    min_share: float = _between(0, 1, 0.75)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class DecisionSettings:
 
     abstain: bool = True
     abstain_score_thresh: float = _between(0, 1, 0.30)
-    support_score: float = _between(0, 1, 0.05)
+    support_score: float = _between(0, 1, 0.30)
 
 
 @dataclass(frozen=True, slots=True)

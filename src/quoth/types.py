@@ -358,12 +358,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How far a sentence supports an answer: `score`, and the named `parts` that it was made from.
+    """How far a sentence supports an answer: `score` from 0 to 1, and the named `parts` that it was made from.
 
-    `matches` holds for each token of the question how like its best match in the sentence is; empty if unknown.
+    `log_odds` are those of its being an answer, None where no model says; the order is the same. `matches` holds for
+    each token of the question how like its best match in the sentence is; empty if unknown.
     """
 
     score: float
+    log_odds: float | None
     parts: Mapping[str, float]
     matches: tuple[float, ...]
 

@@ -29,7 +29,8 @@ def test_a_sentence_is_scored_by_its_matches_and_its_words() -> None:
 
     assert found.matches == pytest.approx((0.8, 0.4))
     assert found.parts == {"late": 0.5, "lexical": 0.25}
-    assert found.score == pytest.approx(1 / (1 + np.exp(-0.25)))
+    assert found.score == pytest.approx((4 * 0.5 + 0.25) / 5)
+    assert found.log_odds == pytest.approx(0.25)
 
 
 def test_what_tells_more_counts_more() -> None:
@@ -47,13 +48,9 @@ def test_without_candidates_there_is_nothing_to_score() -> None:
     assert EvidenceReranker(MODEL).score(PROBE, []) == []
 
 
-def test_each_term_of_a_probability_can_be_told() -> None:
+def test_each_term_of_the_log_odds_can_be_told() -> None:
     parts = {"late": 0.5, "lexical": 0.25}
 
     assert MODEL.terms(parts) == {"late": 2.0, "lexical": 0.25}
-    assert MODEL.probability(parts) == pytest.approx(1 / (1 + np.exp(-0.25)))
-
-
-@pytest.mark.parametrize(("log_odds", "expected"), [(1e9, 1.0), (-1e9, 0.0)])
-def test_an_extreme_stays_a_probability(log_odds: float, expected: float) -> None:
-    assert Logistic(log_odds, {}).probability({}) == pytest.approx(expected)
+    assert MODEL.log_odds(parts) == 0.25
+    assert MODEL.mean(parts) == pytest.approx(0.45)

@@ -45,7 +45,7 @@ class ByText:
 
     def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]:
         self.asked = probe.text
-        return [Support(self._scores[one.sentence.text], {}, ()) for one in candidates]
+        return [Support(self._scores[one.sentence.text], None, {}, ()) for one in candidates]
 
 
 def found(**scores: tuple[float, float]) -> tuple[Ranked, ...]:
@@ -85,7 +85,7 @@ def test_relevance_is_the_rerankers_and_the_fused_score_stays() -> None:
     (one,) = kept(ranked, ByText(one=0.25))
 
     assert (one.fused, one.relevance, one.order) == (0.9, 0.25, 0.25)
-    assert one.support == Support(0.25, {}, ())
+    assert one.support == Support(0.25, None, {}, ())
 
 
 def test_a_reranker_is_told_the_question() -> None:

@@ -23,8 +23,15 @@ class Logistic:
         """What each part adds to the log odds."""
         return {name: weight * parts[name] for name, weight in self.weights.items()}
 
-    def probability(self, parts: Mapping[str, float]) -> float:
-        return logistic(self.intercept + sum(self.terms(parts).values()))
+    def log_odds(self, parts: Mapping[str, float]) -> float:
+        return self.intercept + sum(self.terms(parts).values())
+
+    def mean(self, parts: Mapping[str, float]) -> float:
+        """The parts averaged by their weights: from 0 to 1 as they are, in the order of the probability.
+
+        Probabilities crowd near 0, where no share and no difference of two of them says much.
+        """
+        return sum(self.terms(parts).values()) / sum(self.weights.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,11 @@ class EvidenceReranker:
         found = []
         for candidate, late, row in zip(candidates, table @ probe.weights, table, strict=True):
             parts = {"late": round(float(late), 6), "lexical": candidate.lexical}
-            found.append(Support(self._model.probability(parts), parts, tuple(np.round(row, 3).tolist())))
+            found.append(
+                Support(
+                    self._model.mean(parts), self._model.log_odds(parts), parts, tuple(np.round(row, 3).tolist())
+                )
+            )
         return found
 
 

@@ -17,7 +17,7 @@ class CosineReranker:
 
     def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]:
         scores = [one.lexical if probe.vector is None else one.dense for one in candidates]
-        return [Support(score, {"cosine": score}, ()) for score in scores]
+        return [Support(score, None, {"cosine": score}, ()) for score in scores]
 
 
 def rerank(ranked: tuple[Ranked, ...], *, probe: Probe, reranker: Reranker | None, topk: int) -> tuple[Ranked, ...]:

@@ -16,7 +16,7 @@ from quoth.settings import NO_OVERRIDES, Settings
 from quoth.wiring import open_store
 
 QUESTIONS = (
-    "What soil pH suits canola?",
+    "What soil pH is best for canola?",
     "How deep should soybeans be planted?",
     "What did Halvorsen AgriTech's 2023 canola trials show?",
 )
