@@ -92,7 +92,7 @@ class Shown:
 SESSIONS: Mapping[str, Sequence[Shown]] = {
     "session": (
         Shown("quoth ingest examples/agriculture --profile agriculture"),
-        Shown('quoth ask "What soil pH suits canola?"', quotes=2),
+        Shown('quoth ask "What soil pH is best for canola?"', quotes=2),
         Shown('quoth ask "What was the price of soybeans in Pellworth on 14 March 2022?"', quotes=1),
         Shown("quoth batch examples/agriculture/questions.jsonl -o run.jsonl"),
         Shown("quoth verify run.jsonl --root examples/agriculture"),

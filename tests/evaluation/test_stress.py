@@ -19,12 +19,12 @@ from quoth.types import Abstention
 CORPORA = ("agriculture", "governance")
 
 # The share of changed questions that must be refused, by what was changed in them: what is reached, less some noise.
+# The polarity has no floor: nothing sees yet that `maximum` was asked for where the evidence states the minimum.
 FLOORS = {
-    SwapKind.ENTITY: 0.65,
+    SwapKind.ENTITY: 0.70,
     SwapKind.YEAR: 0.97,
     SwapKind.NUMBER: 0.95,
     SwapKind.UNIT: 0.70,
-    SwapKind.POLARITY: 0.00,
     SwapKind.PLACE: 0.97,
 }
 ANSWERED = 0.90
@@ -67,7 +67,7 @@ def test_every_kind_of_change_is_refused_as_often_as_its_floor_says(opened: dict
             refused[kind] += found.refused
             totals[kind] += found.total
     below = {
-        kind: f"{refused[kind]} of {totals[kind]}" for kind in SwapKind if refused[kind] < FLOORS[kind] * totals[kind]
+        kind: f"{refused[kind]} of {totals[kind]}" for kind in FLOORS if refused[kind] < FLOORS[kind] * totals[kind]
     }
 
     assert below == {}

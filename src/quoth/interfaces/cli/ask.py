@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Answer a question with verbatim, cited sentences, or say why not.
 
-    Example: `quoth ask "What soil pH suits canola?" --why`
+    Example: `quoth ask "What soil pH is best for canola?" --why`
     """
     started = time.perf_counter()
     quoth = open_quoth(index, config=config, assignments=assignments)
