@@ -91,7 +91,7 @@ SWEEPS = (
     ),
     Sweep(
         "selection.min_share",
-        (0.0, 0.20, 0.40, 0.60, 0.80),
+        (0.0, 0.50, 0.65, 0.75, 0.85),
         (*HITS, ("character precision", "answered_char_precision"), *SPREAD),
     ),
     Sweep(
@@ -100,7 +100,7 @@ SWEEPS = (
         (("right, of the answers", "right_of_answers"), ("character precision", "answered_char_precision"), *SPREAD),
     ),
     Sweep("selection.min_support", (1, 2, 3), DECISIONS),
-    Sweep("decision.support_score", (0.02, 0.05, 0.10, 0.20, 0.30), (*DECISIONS, SPREAD[0])),
+    Sweep("decision.support_score", (0.10, 0.20, 0.30, 0.40, 0.50), (*DECISIONS, SPREAD[0])),
 )
 
 

@@ -310,7 +310,7 @@ def test_low_confidence_says_what_was_needed() -> None:
     said = low_confidence(0.30)(case(confidence=0.1))
 
     assert said is not None
-    assert said.detail == "The best evidence scores 0.10; 0.30 is needed."
+    assert said.detail == "The confidence is 0.10; 0.30 is needed."
 
 
 REPLACED = "---\nsuperseded_by: b.md\n---\n\nFences: 6 feet."

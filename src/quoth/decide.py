@@ -188,9 +188,7 @@ def low_confidence(threshold: float) -> Check:
     def check(case: Case) -> Objection | None:
         if case.confidence >= threshold:
             return None
-        return Objection(
-            Reason.LOW_CONFIDENCE, f"The best evidence scores {case.confidence:.2f}; {threshold:.2f} is needed."
-        )
+        return Objection(Reason.LOW_CONFIDENCE, f"The confidence is {case.confidence:.2f}; {threshold:.2f} is needed.")
 
     return check
 

@@ -164,7 +164,7 @@ def _remarks(judged: Sequence[Judged], groups: Groups) -> list[str]:
     if faults := sum(one.fault is not None for one in judged):
         remarks.append(f"{faults} of {len(judged)} questions have no result and count as wrong")
     if any(one.origin is not None and not one.origin.calibrated for one in judged):
-        remarks.append("the confidence is not calibrated: on these documents its probabilities may be too high or too low")
+        remarks.append("the confidence is not calibrated: here its probabilities may be too high or too low")
     if groups.count < len(judged):
         remarks.append(f"intervals resample {groups.count} groups of questions with the same {groups.by}")
     return remarks

@@ -59,9 +59,7 @@ class EvidenceReranker:
         for candidate, late, row in zip(candidates, table @ probe.weights, table, strict=True):
             parts = {"late": round(float(late), 6), "lexical": candidate.lexical}
             found.append(
-                Support(
-                    self._model.mean(parts), self._model.log_odds(parts), parts, tuple(np.round(row, 3).tolist())
-                )
+                Support(self._model.mean(parts), self._model.log_odds(parts), parts, tuple(np.round(row, 3).tolist()))
             )
         return found
 
