@@ -70,6 +70,8 @@ def test_a_question_may_name_its_documents_and_filters(small: SmallCorpus) -> No
         ),
         "--set",
         "decision.abstain=false",
+        "--set",
+        "selection.min_share=0",
     )
 
     assert ran.code == 0
