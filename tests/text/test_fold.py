@@ -66,3 +66,9 @@ def test_a_plural_or_possessive_ending_is_dropped(word: str, one: str) -> None:
 @given(word=st.text("abcehiosuxyz'", max_size=12))
 def test_the_singular_is_never_longer(word: str) -> None:
     assert len(singular(word)) <= len(word)
+
+
+def test_a_word_broken_over_two_lines_is_compared_whole_with_its_hyphen_and_without() -> None:
+    assert fold("the Hal-\nvorsen farm") == "the halvorsen hal-vorsen farm"
+    assert fold("Winston-\nSalem") == "winston-\nsalem"
+    assert fold("co\u00adop") == "coop"

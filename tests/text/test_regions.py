@@ -246,7 +246,7 @@ def test_regions_agree_with_markdown_it_about_what_is_on_each_line() -> None:
 
         assert _all(regions, "heading") == headings, path
         assert _all(regions, "code") == code, path
-        assert "".join(_all(regions, "paragraph", "list_item", "quote")) == "".join(prose), path
+        assert "".join(_all(regions, "paragraph", "list_item", "quote", "caption")) == "".join(prose), path
         rows = "".join(_all(regions, "table_header", "table_row"))
         assert re.sub(r"\|", "", rows) == re.sub(r"\|", "", "".join(cells)), path
 

@@ -26,6 +26,8 @@ FRAGMENTS = st.sampled_from(
         *("- ", "* item", "1. ", "2) two", "(a) one;", "• dot", "> ", "> > ", "[^1]: ", "[a]: /u\n", "[!NOTE]"),
         *("| a | b |\n|---|---|\n| 1 | 2 |", "| x \\| y |", "|", "```\n", "~~~py\n", "`a. B`", "``"),
         *("<div>", "</div>", "<!-- c. D -->", "<!--", "<script>", "<b>b.</b>", "<br>"),
+        *("ARTICLE IV", "1. Duties", "1.1 Rent. It is due", "SOIL AND WATER", "Contents\n", "Soil ..... 3\n", "[TOC]"),
+        *("- [a](#b)\n", "Figure 1. Yield"),
         *("Sow at 2.5 cm. ", "pH 6.0-7.0. ", "It is 3,250.5 t", "No. 5", "Fig. 3. ", "e.g. ", "U.S. ", "a.m. Then "),
         *("(", ")", "“", "”", '"', "[x](y.z)", "The end.", "Why? ", "土。", "हिन्दी। ", "v1.2.3", "www.a.b", "word "),
     ]

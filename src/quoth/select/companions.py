@@ -85,7 +85,9 @@ _LOOKS_BACK = re.compile(
     + _any("if_so if_not for_this_reason for_these_reasons doing_so doing_this to_do_so to_do_this otherwise")
     + r")\b)"
 )
-_PROSE = frozenset({RegionKind.PARAGRAPH, RegionKind.QUOTE, RegionKind.LIST_ITEM, RegionKind.FOOTNOTE})
+_PROSE = frozenset(
+    {RegionKind.PARAGRAPH, RegionKind.QUOTE, RegionKind.LIST_ITEM, RegionKind.FOOTNOTE, RegionKind.CAPTION}
+)
 _CHAIN = 2
 """How many steps a chain of references, or of exceptions, is followed."""
 _AHEAD = 6

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from quoth.types import unbroken
+
 _MARKS = re.compile(r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 # Letters that are variants of a plain one but do not decompose to it.
 _PLAIN = str.maketrans(
@@ -15,6 +17,8 @@ _PLAIN = str.maketrans(
 
 def fold(text: str) -> str:
     """`text` without case, accents and typographic variants: `Eskişehir` becomes `eskisehir`."""
+    if "\n" in text or "\u00ad" in text:
+        text = unbroken(text)
     if text.isascii():
         return text.casefold()
     return _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold().translate(_PLAIN))

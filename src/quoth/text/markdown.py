@@ -15,8 +15,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from quoth.text.boundaries import cuts
+from quoth.text.captions import is_caption
+from quoth.text.contents import is_contents_title
 from quoth.text.enumerations import ENUMERATOR, Enumeration, introduction
 from quoth.text.html_blocks import html_pieces, lines
+from quoth.text.outline import Outline
 from quoth.text.spans import trim
 from quoth.types import Region, RegionKind, Span
 
@@ -38,6 +41,10 @@ _BLANK_LINES = re.compile(r"(?<=\S)(?:[^\S\r\n]*(?:\r\n?|\n)){2,}")
 _LINK_TEXT = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)")
 _HEADING_ID = re.compile(r"\s*\{#[^{}]*\}$")
+_LISTS = frozenset({"bullet_list_open", "ordered_list_open"})
+_ANCHOR_ITEM = re.compile(r"\s*(?:[-+*]|\d{1,9}[.)])\s+\[[^\r\n]*\]\(#[^()\s]*\)\s*")
+_CONTENTS_MARK = re.compile(r"\[TOC\]|\[\[_?TOC_?\]\]|\{:toc\}", re.IGNORECASE)
+_FEWEST_ENTRIES = 3  # links of a list without a title
 _INTRODUCTORY = frozenset({RegionKind.PARAGRAPH, RegionKind.QUOTE, RegionKind.LIST_ITEM})
 _DEEPEST = 60  # nested containers; what lies deeper is kept as plain paragraphs
 
@@ -87,12 +94,18 @@ class _Walk:
         self._source = text[start:]
         self._lines = [start, *(start + end.end() for end in _LINE_END.finditer(self._source)), len(text)]
         self._containers = [_Container(RegionKind.PARAGRAPH, -1)]
-        self._headings: list[tuple[int, str]] = []
+        self._outline = Outline()
         self._table_header: Span | None = None
 
     def regions(self) -> Iterator[Region]:
-        for token in _parser().parse(self._source):
-            if token.map is not None:
+        tokens = iter(_parser().parse(self._source))
+        for token in tokens:
+            if token.type in _LISTS and token.map is not None and self._is_contents(token.level, *token.map):
+                span = trim(self._text, self._lines[token.map[0]], self._lines[token.map[1]])
+                yield from self._block(span, RegionKind.CONTENTS)
+                while token.nesting > 0 or token.level > 0:
+                    token = next(tokens)  # noqa: PLW2901 - the list is read to its end
+            elif token.map is not None:
                 yield from self._opened(token, token.map[0], token.map[1])
             elif token.type in {"blockquote_close", "list_item_close"}:
                 self._containers.pop()
@@ -105,7 +118,16 @@ class _Walk:
 
     @property
     def _section(self) -> tuple[str, ...]:
-        return tuple(title for _, title in self._headings)
+        return self._outline.section
+
+    def _is_contents(self, level: int, first: int, stop: int) -> bool:
+        """Whether a list holds nothing but links to places in the document itself."""
+        if level > 0:
+            return False
+        lines = [self._text[self._lines[line] : self._lines[line + 1]] for line in range(first, stop)]
+        entries = [line for line in lines if line.strip()]
+        titled = bool(self._section) and is_contents_title(self._section[-1])
+        return len(entries) >= (1 if titled else _FEWEST_ENTRIES) and all(map(_ANCHOR_ITEM.fullmatch, entries))
 
     def _opened(self, token: Token, first: int, stop: int) -> Iterator[Region]:
         match token.type:
@@ -185,8 +207,16 @@ class _Walk:
             return
         kind, lead = self._inner.kind, self._inner.lead
         if kind is RegionKind.PARAGRAPH:
-            kind, lead = self._enumerated(span)
+            kind, lead = self._named(span)
         yield from self._blocks(span.start, span.end, kind, lead=lead)
+
+    def _named(self, span: Span) -> tuple[RegionKind, Span | None]:
+        """Return what a paragraph of the document itself is, and what introduces it."""
+        if _CONTENTS_MARK.fullmatch(self._text, span.start, span.end):
+            return RegionKind.CONTENTS, None
+        if is_caption(self._text[span.start : span.end]):
+            return RegionKind.CAPTION, None
+        return self._enumerated(span)
 
     def _enumerated(self, span: Span) -> tuple[RegionKind, Span | None]:
         """A paragraph that begins with `(a)` is an item of a list that Markdown does not know."""
@@ -232,13 +262,8 @@ class _Walk:
             end = self._lines[stop - 1]
         span = trim(self._text, start, end)
         title = _title(self._text[span.start : span.end]) if span else ""
-        level = int(token.tag[1])
-        outer = [heading for heading in self._headings if heading[0] < level]
-        here = [*outer, (level, title)] if title else outer
         top_level = token.level == 0
-        section = tuple(name for _, name in here) if top_level else (*self._section, title)
-        if top_level:
-            self._headings = here
+        section = self._outline.enter(int(token.tag[1]), title) if top_level else (*self._section, title)
         self._inner.before = None
         self._inner.enumeration = Enumeration()
         if span is not None:

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from quoth.text.contents import contents_runs
 from quoth.text.enumerations import ENUMERATOR, Enumeration
+from quoth.text.plain_sections import PlainBlock, places
 from quoth.types import Region, RegionKind, Span
 
 _LINE = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
@@ -34,6 +36,7 @@ _OPEN_END = frozenset("abcdefghijklmnopqrstuvwxyz,")
 _NARROWEST, _WIDEST = 40, 160  # columns between which a text counts as wrapped
 _MOST_FURNITURE = 4  # lines of page furniture inside one sentence
 _LONGEST_FURNITURE = 120  # code points
+_LEAST_CENTRED, _OFF_CENTRE = 8, 4  # columns
 _FULL_SHARE = 0.5  # of the lines inside blocks must reach near the width
 
 
@@ -54,17 +57,36 @@ class _Line(NamedTuple):
 def plain_blocks(text: str) -> Iterator[Region]:
     """Yield the regions of a plain text in reading order; rules and byte order marks are left out."""
     lines = _lines(text)
-    width = _wrap_width(lines)
+    blocks = [
+        block
+        for block in _blocks(text, lines, _wrap_width(lines))
+        if not _RULE.fullmatch(text, block.span.start, block.span.end)
+    ]
     enumeration = Enumeration()
-    for block in _joined(text, lines, width):
-        if _RULE.fullmatch(text, block.start, block.end):
-            continue
-        mark = ENUMERATOR.match(text, block.start, block.end)
-        lead = enumeration.item(mark) if mark else None
-        if mark is None:
-            enumeration.leave()
-        enumeration.seen(text, block, lead)
-        yield Region(block, RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH, section=(), lead=lead)
+    for block, place in zip(blocks, places(text, blocks), strict=True):
+        lead: Span | None = None
+        kind = place.kind
+        if kind is not RegionKind.CONTENTS:
+            mark = ENUMERATOR.match(text, block.span.start, block.span.end)
+            lead = enumeration.item(mark) if mark else None
+            if mark is None:
+                enumeration.leave()
+            elif kind is RegionKind.PARAGRAPH:
+                kind = RegionKind.LIST_ITEM
+            enumeration.seen(text, block.span, lead)
+        yield Region(block.span, kind, place.section, lead=None if kind is RegionKind.HEADING else lead)
+
+
+def _blocks(text: str, lines: Sequence[_Line], width: int | None) -> Iterator[PlainBlock]:
+    """Yield tables of contents whole, and the rest as runs of lines joined by soft wraps."""
+    repeated = _repeated(text, lines)
+    at = 0
+    for run in contents_runs([text[line.start : line.end] for line in lines]):
+        yield from _joined(text, lines[at : run.start], width, repeated)
+        span = Span(lines[run.start].start, lines[run.stop - 1].end)
+        yield PlainBlock(span, contents=True, centred=False)
+        at = run.stop
+    yield from _joined(text, lines[at:], width, repeated)
 
 
 def _lines(text: str) -> list[_Line]:
@@ -94,16 +116,26 @@ def _wrap_width(lines: Sequence[_Line]) -> int | None:
     return width if full >= _FULL_SHARE * len(inner) else None
 
 
-def _joined(text: str, lines: Sequence[_Line], width: int | None) -> Iterator[Span]:
+def _joined(text: str, lines: Sequence[_Line], width: int | None, repeated: frozenset[str]) -> Iterator[PlainBlock]:
     """Yield runs of lines joined by soft wraps."""
-    repeated = _repeated(text, lines)
     index = 0
     while index < len(lines):
         first = lines[index]
         while (following := _continuation(text, lines, index, first=first, width=width, repeated=repeated)) is not None:
             index = following
-        yield Span(first.start, lines[index].end)
+        alone = (
+            lines[index] is first and first.opens_block and (index + 1 == len(lines) or lines[index + 1].opens_block)
+        )
+        span = Span(first.start, lines[index].end)
+        yield PlainBlock(span, contents=False, centred=alone and _centred(first, width))
         index += 1
+
+
+def _centred(line: _Line, width: int | None) -> bool:
+    """Whether a line stands in the middle of the page."""
+    if width is None or line.indent < _LEAST_CENTRED:
+        return False
+    return abs(line.indent - (width - line.column)) <= _OFF_CENTRE
 
 
 def _continuation(
@@ -175,7 +207,7 @@ def _soft(text: str, line: _Line, following: _Line, width: int | None) -> bool:
     full = width is not None and line.column + 1 + len(first_word.group() if first_word else "") > width
     mark = ENUMERATOR.match(after)
     if mark is not None:
-        return _number_goes_on(this, after[mark.end() :].lstrip(), bullet=mark["bullet"] is not None, full=full)
+        return _number_goes_on(this, after[mark.end() :].lstrip(), mark, full=full)
     if after[0].islower():
         return full or not _STOPS.search(this)
     if this.isupper() and not after.isupper():
@@ -185,8 +217,10 @@ def _soft(text: str, line: _Line, following: _Line, width: int | None) -> bool:
     return width is None and line.column >= _NARROWEST and _GOES_ON.search(this) is not None
 
 
-def _number_goes_on(this: str, content: str, *, bullet: bool, full: bool) -> bool:
-    """`Section` / `4.2 of the` is one sentence although the second line looks enumerated."""
-    if bullet or _BREAKS_LIST.search(this):
+def _number_goes_on(this: str, content: str, mark: re.Match[str], *, full: bool) -> bool:
+    """`Section` / `4.2 of the` is one sentence although the second line looks enumerated, and so is an amount."""
+    goes_on = content[:1].islower()
+    amount = mark["level"] is not None and goes_on and full
+    if mark["bullet"] is not None or (_BREAKS_LIST.search(this) and not amount):
         return False
-    return content[:1].islower() or full
+    return goes_on or full

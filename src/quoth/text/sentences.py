@@ -11,7 +11,7 @@ from quoth.text.regions import markdown_regions, plain_regions
 from quoth.text.spans import trim
 from quoth.types import Region, RegionKind, Span
 
-SPLITTER_VERSION = 1
+SPLITTER_VERSION = 2
 """Changes when the same text would be split otherwise, so that an index knows to split it again."""
 
 _ONE_SENTENCE = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER, RegionKind.TABLE_ROW})
