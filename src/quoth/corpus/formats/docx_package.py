@@ -1,0 +1,182 @@
+"""The package that a DOCX is: a ZIP archive of XML parts that point to each other. Nothing outside it is opened."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from lxml import etree
+
+from quoth.errors import UnreadableFile
+
+Element: TypeAlias = Any
+"""An lxml element; lxml has no types of its own."""
+
+MOST_ENTRIES = 20_000
+"""Files in the archive; a document with a picture on each of thousands of pages stays far below."""
+MOST_BYTES = 512 * 1024 * 1024
+"""The archive unpacked, as it declares itself."""
+MOST_PART_BYTES = 128 * 1024 * 1024
+"""One XML part unpacked: about ten thousand pages of text."""
+MOST_EXPANSION, SMALL_PART_BYTES = 300, 8 * 1024 * 1024
+"""How many times its packed size a part may have, once it is large: text in XML seldom reaches 50."""
+
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_DAMAGED = "The file is damaged: open it in a word processor and save it again as .docx."
+_ARCHIVE_FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
+
+_PREFIXES = {
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "w:",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main": "w:",
+    "http://schemas.openxmlformats.org/officeDocument/2006/math": "m:",
+    "http://purl.oclc.org/ooxml/officeDocument/math": "m:",
+    "http://schemas.openxmlformats.org/markup-compatibility/2006": "mc:",
+    "http://purl.org/dc/elements/1.1/": "dc:",
+}
+"""The two dialects of the format, transitional and strict, differ in their namespaces alone."""
+_ATTRIBUTE_SPACES = tuple(f"{{{space}}}" for space, prefix in _PREFIXES.items() if prefix in {"w:", "m:"})
+
+
+@lru_cache(maxsize=4_096)
+def _short(tag: str) -> str:
+    space, _, local = tag[1:].partition("}")
+    return _PREFIXES.get(space, "?:") + local
+
+
+@lru_cache(maxsize=4_096)
+def _tags(wanted: str) -> tuple[str, ...]:
+    """The tags that a short name stands for, one for each dialect."""
+    prefix, _, local = wanted.partition(":")
+    return tuple(f"{{{space}}}{local}" for space, known in _PREFIXES.items() if known == f"{prefix}:")
+
+
+def name(element: Element) -> str:
+    """`w:p`, `m:t`; `?:…` for an element of another namespace, the empty string for a comment or an instruction."""
+    tag = element.tag
+    return _short(tag) if isinstance(tag, str) else ""
+
+
+def attribute(element: Element, local: str) -> str | None:
+    """The attribute by its local name, in either dialect."""
+    for space in _ATTRIBUTE_SPACES:
+        value = element.get(space + local)
+        if value is not None:
+            return str(value)
+    return None
+
+
+def child(element: Element | None, wanted: str) -> Element | None:
+    """The first child of that name; None where there is none, or no element to begin with."""
+    if element is None:
+        return None
+    return next(element.iterchildren(*_tags(wanted)), None)
+
+
+def children(element: Element | None, wanted: str) -> Iterator[Element]:
+    return iter(()) if element is None else iter(element.iterchildren(*_tags(wanted)))
+
+
+def value(element: Element | None, wanted: str) -> str | None:
+    """The `val` of a child."""
+    found = child(element, wanted)
+    return None if found is None else attribute(found, "val")
+
+
+def switched(element: Element | None, wanted: str) -> bool | None:
+    """A property that is on or off; None where nothing is said."""
+    found = child(element, wanted)
+    return None if found is None else attribute(found, "val") not in {"0", "false", "off", "none"}
+
+
+def number(text: str | None) -> int | None:
+    """A whole number of sane size, None for anything else."""
+    try:
+        return None if text is None or len(text) > 9 else int(text)
+    except ValueError:
+        return None
+
+
+class Package:
+    """The parts of an archive by name, read one at a time and only when asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        self._archive = _opened(data)
+        entries = self._archive.infolist()
+        if len(entries) > MOST_ENTRIES:
+            raise UnreadableFile("", f"the archive holds more than {MOST_ENTRIES:,} files", hint=_DAMAGED)
+        if sum(entry.file_size for entry in entries) > MOST_BYTES:
+            raise UnreadableFile("", f"it unpacks to more than {MOST_BYTES >> 20} MB", hint="Split the document.")
+        # Some writers spell a part's name in other capitals than the relation to it.
+        self._entries = {entry.filename.replace("\\", "/").lower(): entry for entry in entries}
+
+    def holds(self, part: str) -> bool:
+        return part.lower() in self._entries
+
+    def read(self, part: str) -> bytes | None:
+        """The bytes of a part, None where there is no such part."""
+        entry = self._entries.get(part.lower())
+        if entry is None:
+            return None
+        too_dense = entry.file_size > max(SMALL_PART_BYTES, MOST_EXPANSION * entry.compress_size)
+        if entry.file_size > MOST_PART_BYTES or too_dense:
+            raise UnreadableFile("", f"its part {part} unpacks to too much", hint="Split the document.")
+        try:
+            with self._archive.open(entry) as stream:
+                data = stream.read(MOST_PART_BYTES + 1)
+        except _ARCHIVE_FAULTS as error:
+            raise UnreadableFile("", f"its part {part} cannot be unpacked: {error}", hint=_DAMAGED) from error
+        if len(data) > MOST_PART_BYTES:
+            raise UnreadableFile("", f"its part {part} unpacks to too much", hint="Split the document.")
+        return data
+
+    def xml(self, part: str) -> Element | None:
+        """The root element of a part, None where there is no such part."""
+        data = self.read(part)
+        return None if data is None else _parsed(data, part)
+
+    def related(self, part: str) -> dict[str, list[str]]:
+        """The parts that `part` (the empty name: the package) points to, by the last word of their relation's type."""
+        folder, file = posixpath.split(part)
+        root = self.xml(posixpath.join(folder, "_rels", f"{file}.rels"))
+        found: dict[str, list[str]] = {}
+        for relation in () if root is None else root:
+            target = relation.get("Target")
+            if target and relation.get("TargetMode") != "External":
+                place = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+                found.setdefault((relation.get("Type") or "").rpartition("/")[2], []).append(place)
+        return found
+
+
+def _opened(data: bytes) -> zipfile.ZipFile:
+    if data.startswith(_OLE):
+        if _ENCRYPTED in data:
+            hint = "Open it with its password and save it without one."
+            raise UnreadableFile("", "it is protected by a password", hint=hint)
+        raise UnreadableFile("", "it is a file of an older Office, not a .docx", hint="Save it as .docx.")
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except _ARCHIVE_FAULTS as error:
+        raise UnreadableFile("", "it is not a .docx: it cannot be unpacked", hint=_DAMAGED) from error
+
+
+def _parsed(data: bytes, part: str) -> Element:
+    """Entities can grow without end and read files: a part that declares any is refused, before and after parsing."""
+    declares = UnreadableFile("", f"its part {part} declares a document type", hint="Save it again as .docx.")
+    if b"<!DOCTYPE" in (data.replace(b"\x00", b"") if b"\x00" in data[:200] else data):
+        raise declares
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise UnreadableFile("", f"its part {part} is broken XML: {error}", hint=_DAMAGED) from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise declares
+    return root

@@ -1,0 +1,202 @@
+"""The characters of a web page: which encoding its bytes are in, and what has to go before they are parsed."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from quoth.corpus.encodings import detected, looks_western, mostly_utf8
+from quoth.errors import UnreadableFile
+
+MOST_BYTES = 64 << 20
+"""A page larger than this is an archive or an attack."""
+
+DEEPEST = 5_000
+"""Blocks open at once. The parser takes quadratic time on nesting, and no page that people read goes near this."""
+
+MOST_COPIES = 2_000_000
+"""How often the parser may have to open `<b>` and its like again, because they were never closed."""
+
+_DECLARATION_WINDOW = 4_096
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DECLARED = re.compile(
+    rb"""<meta\s[^>]{0,400}?charset\s*=\s*["']?\s*([\w.:-]{2,30})
+    | ^\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{2,30})""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_KNOWN = re.compile(
+    r"utf-?8|(?:windows|cp)-?\d{3,4}|iso-?8859-\d{1,2}|koi8-[ru]|euc-(?:jp|kr)|iso-2022-jp|tis-620|mac(?:intosh|-?roman)|latin-?\d"
+)
+"""The encodings that browsers know by these names; others (UTF-7, escapes of Python) would let markup hide."""
+# Browsers read these names as the larger encodings that software writes under them.
+_WIDER = {
+    "iso-8859-1": "cp1252",
+    "iso8859-1": "cp1252",
+    "latin1": "cp1252",
+    "latin-1": "cp1252",
+    "us-ascii": "cp1252",
+    "ascii": "cp1252",
+    "iso-8859-9": "cp1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "gb18030": "gb18030",
+    "shift_jis": "cp932",
+    "shift-jis": "cp932",
+    "x-sjis": "cp932",
+    "sjis": "cp932",
+    "euc-kr": "cp949",
+    "ks_c_5601-1987": "cp949",
+    "big5": "big5hkscs",
+    "big5-hkscs": "big5hkscs",
+    "macintosh": "mac_roman",
+}
+_OTHER_FILES = (b"%PDF", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"Rar!")
+_FEW_BROKEN = 0.01
+
+_SELF_CLOSED = re.compile(r"<([A-Za-z][\w:.-]*)((?:\s[^<>]*)?)/>")
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
+_TAG = re.compile(
+    r"""<(?: (?P<close>/)? (?:
+        (?P<block>div|[uod]l|section|article|main|aside|header|footer|nav|blockquote|center|fieldset|figure|details|
+                  address|menu|table|form|pre|dir|dialog|summary|hgroup|search)
+      | (?P<format>a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)
+      | (?P<paragraph>p|li|dt|dd|td|th|h[1-6])
+    ) (?=[\s/>]) [^<>]* >)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    text: str
+    broken: int
+    """How many characters could not be decoded; each is U+FFFD in the text."""
+
+
+def read_source(data: bytes) -> Source:
+    """Decode a page: by its mark, by what it declares, as UTF-8, else as its text suggests."""
+    if len(data) > MOST_BYTES:
+        why = f"the page has more than {MOST_BYTES >> 20} MiB"
+        raise UnreadableFile("", why, hint="Split it, or ingest the text that it was made from.")
+    if data.startswith(_OTHER_FILES):
+        raise UnreadableFile("", "it is not a web page but another kind of file", hint="Give it its true ending.")
+    source = _decoded(data)
+    text = source.text.replace("\x00", "")
+    text = _as_html(text) if text.lstrip().startswith("<?xml") else text
+    _refuse_nesting(text)
+    return Source(text, source.broken)
+
+
+def _decoded(data: bytes) -> Source:
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return _with(data, name)
+    if (wide := _unmarked_utf16(data)) is not None:
+        return _with(data, wide)
+    declared = _declared(data)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    else:
+        # Where bytes beyond ASCII form whole UTF-8 characters they are that, whatever an outdated line declares: a page
+        # is often converted and seldom corrected. Only encodings of several bytes to a character can look alike.
+        if declared is None or declared == "utf-8" or _one_byte(declared):
+            return Source(text, 0)
+    if declared is not None and declared != "utf-8":
+        source = _with(data, declared)
+        if source.broken <= len(data) * _FEW_BROKEN:
+            return source
+    if declared == "utf-8" or mostly_utf8(data):
+        source = _with(data, "utf-8")
+        if source.broken <= len(data) * _FEW_BROKEN:
+            return source
+    return _with(data, "cp1252" if looks_western(data) else detected(data, "", near=0))
+
+
+def _with(data: bytes, encoding: str) -> Source:
+    text = data.decode(encoding, "replace")
+    own = data.count("\ufffd".encode()) if encoding == "utf-8" else 0
+    return Source(text, max(0, text.count("\ufffd") - own))
+
+
+def _declared(data: bytes) -> str | None:
+    found = _DECLARED.search(data[:_DECLARATION_WINDOW])
+    if found is None:
+        return None
+    name = (found[1] or found[2]).decode("ascii", "ignore").lower()
+    if name.startswith(("utf-16", "utf-32", "ucs-")):
+        return "utf-8"  # its declaration could be read as ASCII, so it is not
+    if name in _WIDER:
+        return _WIDER[name]
+    try:
+        return codecs.lookup(name).name if _KNOWN.fullmatch(name) else None
+    except LookupError:
+        return None
+
+
+def _one_byte(encoding: str) -> bool:
+    return encoding.startswith(("cp125", "iso8859", "koi8", "mac", "tis"))
+
+
+def _unmarked_utf16(data: bytes) -> str | None:
+    """UTF-16 without a mark: in Western text every other byte is NUL."""
+    sample = data[:_DECLARATION_WINDOW]
+    half = len(sample) // 2
+    if half < 8:
+        return None
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    if odd > half * 0.7 and even < half * 0.1:
+        return "utf-16-le"
+    return "utf-16-be" if even > half * 0.7 and odd < half * 0.1 else None
+
+
+def _as_html(text: str) -> str:
+    """XML may close an element in its first tag, which HTML takes for open; and it may hold raw text."""
+    begin, *sections = text.split(_CDATA)
+    pieces = [begin]
+    for section in sections:
+        raw, end, rest = section.partition(_CDATA_END)
+        pieces += [raw.replace("&", "&amp;").replace("<", "&lt;"), rest] if end else [section]
+    text = "".join(pieces)
+    return _SELF_CLOSED.sub(lambda tag: tag[0] if tag[1].lower() in _VOID else f"<{tag[1]}{tag[2]}></{tag[1]}>", text)
+
+
+def _refuse_nesting(text: str) -> None:
+    """Refuse what would keep the parser busy for minutes, before it begins: a rough count is enough."""
+    depth = copies = 0
+    unclosed: list[str] = []
+    for tag in _TAG.finditer(text):
+        if (name := tag["format"]) is not None:
+            _count_format(unclosed, tag[0] if tag["close"] is None else None, name.lower())
+        elif tag["close"] is None:
+            copies += len(unclosed)
+            depth += tag["block"] is not None
+        elif tag["block"] is not None:
+            depth = max(0, depth - 1)
+        if depth > DEEPEST or copies > MOST_COPIES:
+            raise UnreadableFile(
+                "",
+                f"its elements are nested more than {DEEPEST:,} deep, or left open too often",
+                hint="Save it again from a browser, or ingest the text that it was made from.",
+            )
+
+
+def _count_format(unclosed: list[str], opening: str | None, name: str) -> None:
+    """Keep the tags that the parser would open again in each block; of equal ones it opens at most three."""
+    if opening is not None:
+        if unclosed[-64:].count(opening) < 3:
+            unclosed.append(opening)
+    else:
+        for at in range(len(unclosed) - 1, max(-1, len(unclosed) - 65), -1):
+            if unclosed[at][1 : 1 + len(name)].lower() == name:
+                del unclosed[at]
+                break
