@@ -12,7 +12,10 @@ from quoth.types import (
     Document,
     DocumentInfo,
     IndexInfo,
+    Known,
     ModelIdentity,
+    Page,
+    Passage,
     Probe,
     Query,
     QuestionTokens,
@@ -78,6 +81,14 @@ class Reader(Protocol):
         """Every sentence of a document in reading order, headings included."""
         ...
 
+    def passages(self, doc_id: str) -> tuple[Passage, ...]:
+        """Every passage of a document in reading order."""
+        ...
+
+    def page(self, doc_id: str, number: int) -> Page | None:
+        """A page of a document, each box within 0.05 points of what was stored; None for one that it has not."""
+        ...
+
     def neighbours(self, candidate: Sentence) -> tuple[Sentence | None, Sentence | None]:
         """The sentence before and the one after, in the same document."""
         ...
@@ -97,8 +108,8 @@ class Store(Protocol):
         """Open the current generation; `NoIndex` when there is none. Threads may each hold a reader at once."""
         ...
 
-    def fingerprints(self) -> Mapping[str, str]:
-        """The fingerprint of every stored document; empty when there is no index yet."""
+    def known(self) -> Mapping[str, Known]:
+        """What is known of every stored document, by id; empty when there is no index yet."""
         ...
 
     def write(
@@ -112,6 +123,7 @@ class Store(Protocol):
     ) -> IndexInfo:
         """Add or replace documents, remove others, and publish it all as one new generation.
 
+        A document of which only the root changed is told its new one, and that alone makes no new generation.
         Vectors are kept as soon as they are made, so that an interrupted write does not embed again. `profile` is
         its name and YAML. One writer at a time: a second one gets `IndexBusy`.
         """

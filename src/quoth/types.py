@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +18,10 @@ Vectors: TypeAlias = NDArray[np.float32]
 
 Tags: TypeAlias = Mapping[str, tuple[str, ...]]
 """Every value that matched, by facet (`crop`, `practice`, ...); the main value comes first."""
+
+
+Box: TypeAlias = tuple[float, float, float, float]
+"""A rectangle on a page: left, top, right and bottom, in points from the top left corner."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,10 +58,13 @@ class RegionKind(StrEnum):
     CODE = "code"
     QUOTE = "quote"
     FOOTNOTE = "footnote"
+    CAPTION = "caption"
     # The kinds below are skipped: named, so that splitting stays lossless, but never quoted.
     FRONT_MATTER = "front_matter"
     MARKUP = "markup"
     HTML = "html"
+    CONTENTS = "table_of_contents"
+    FURNITURE = "page_furniture"
 
     @property
     def skipped(self) -> bool:
@@ -68,7 +76,9 @@ class RegionKind(StrEnum):
         return self not in _SKIPPED and self not in _LABELS
 
 
-_SKIPPED = frozenset({RegionKind.FRONT_MATTER, RegionKind.MARKUP, RegionKind.HTML})
+_SKIPPED = frozenset(
+    {RegionKind.FRONT_MATTER, RegionKind.MARKUP, RegionKind.HTML, RegionKind.CONTENTS, RegionKind.FURNITURE}
+)
 _LABELS = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER})
 
 
@@ -83,6 +93,39 @@ class Region:
     kind: RegionKind
     section: tuple[str, ...]
     lead: Span | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """One page of a document as it is printed, with the place of every character on it.
+
+    `spans` are the runs of the text that stand on this page, in order: a footer comes behind the paragraph that it
+    interrupts. `boxes` has one row for each of their code points: left, top, right and bottom, in points from the top
+    left corner; a character without a place (a line end) has four zeros. `number` counts from 1.
+    """
+
+    number: int
+    width: float
+    height: float
+    spans: tuple[Span, ...]
+    boxes: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """What an extractor found in a file.
+
+    `regions` is None where the text itself shows its structure (Markdown, plain text). `recognised` are the runs that
+    were read from a picture, each with the recogniser's confidence from 0 to 1. `properties` may hold `title` and
+    `language`. `notes` tell the user what the text lacks.
+    """
+
+    text: str
+    regions: tuple[Region, ...] | None
+    pages: tuple[Page, ...]
+    recognised: tuple[tuple[Span, float], ...]
+    properties: Mapping[str, str]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +159,10 @@ class Document:
     source_sha256: str
     """Of the bytes that were read."""
     encoding: str
+    """Of a text file; `""` where the text was extracted."""
     format: str
+    extractor: str
+    """What made the text from the bytes, with its version."""
     metadata: Metadata
 
     def quote(self, span: Span) -> str:
@@ -136,6 +182,8 @@ class Sentence:
     section: tuple[str, ...]
     lead: Quote | None
     page: int | None
+    ocr: float | None
+    """How sure the recogniser was, where the text was read from a picture; from 0 to 1."""
     tags: Tags
 
     @property
@@ -149,19 +197,63 @@ class Sentence:
     @property
     def search_text(self) -> str:
         """What is embedded and indexed: a row or an item means little without its lead."""
-        return f"{self.lead.text}\n{self.text}" if self.lead else self.text
+        text = f"{self.lead.text}\n{self.text}" if self.lead else self.text
+        return unbroken(text)
+
+
+_BROKEN_WORD = re.compile(r"([^\W\d_]+)[-\u2010][^\S\r\n]*\r?\n\s*([^\W\d_A-Z][^\W\d_]*)")
+"""A word with a hyphen and a line end in it: what follows goes on in lower case."""
+
+
+def unbroken(text: str) -> str:
+    """`text` for comparing, with each word that is broken over two lines given whole: as one word and with its hyphen,
+    since nobody can tell which was meant."""
+    return _BROKEN_WORD.sub(r"\1\2 \1-\2", text.replace("\u00ad", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A run of whole sentences inside one section: what an agent reads. `first` and `last` are their ordinals.
+
+    Neighbours are the passages before and after in the list of their document; each overlaps the next a little.
+    """
+
+    doc_id: str
+    span: Span
+    first: int
+    last: int
+    section: tuple[str, ...]
+    page: int | None
+    tokens: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.doc_id}:{self.span.start}-{self.span.end}"
 
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:
     """A document with its sentences in reading order, ready to be stored.
 
-    `fingerprint` changes when the stored form would: the bytes, the metadata, the profile or the splitter.
+    `fingerprint` changes when the stored form would: the bytes, the metadata, the profile, the extractor or the
+    splitter. `root` is the folder it was found in, for `--prune`; it is no part of the index's identity.
     """
 
     document: Document
     sentences: tuple[Sentence, ...]
+    passages: tuple[Passage, ...]
+    pages: tuple[Page, ...]
+    root: str
     fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a store knows of a document before it is read again."""
+
+    fingerprint: str
+    source_sha256: str
+    root: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +265,11 @@ class DocumentInfo:
     source_sha256: str
     encoding: str
     format: str
+    extractor: str
     characters: int
     sentences: int
+    pages: int
+    """How many it has; 0 for a format without pages."""
     metadata: Metadata
 
 

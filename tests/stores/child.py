@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
+import select
 import signal
 import sys
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ from typing import Any, NoReturn
 from quoth.errors import QuothError
 from quoth.protocols import Progress
 from quoth.stores.embedded import EmbeddedStore
-from quoth.types import Vectors
+from quoth.types import NO_FILTERS, Query, Vectors
 
 from .fakes import PROFILE, HashEmbedder, numbered
 
@@ -95,6 +97,26 @@ def read_without_rights(index: str) -> None:
         print(f"{error.code}: {error} {error.hint}", flush=True)  # noqa: T201
 
 
+def described(store: EmbeddedStore) -> str:
+    """One line for everything that a question finds in the current generation."""
+    query = Query(HashEmbedder().embed(["soil lime"])[0], (("soil",), ("lime",), ("frost",)), 6, NO_FILTERS)
+    with store.read() as reader:
+        found = reader.search(query)
+        digest = reader.info.digest
+    return json.dumps(
+        {"index": digest, "found": [[repr(item), *found.vectors[n].tolist()] for n, item in enumerate(found.items)]}
+    )
+
+
+def ask_until_told(index: str) -> None:
+    """Ask again and again, until the standard input ends, and then once more."""
+    store = EmbeddedStore(index, smallest_shard=4)
+    more = True
+    while more:
+        more = not select.select([sys.stdin], [], [], 0)[0]
+        print(described(store), flush=True)  # noqa: T201
+
+
 def attempt(index: str, *, documents: int, sentences: int) -> None:
     try:
         write(index, HashEmbedder(), documents=documents, sentences=sentences)
@@ -111,6 +133,7 @@ COMMANDS = {
         write_plainly,
         write_without_rights,
         read_without_rights,
+        ask_until_told,
     )
 }
 

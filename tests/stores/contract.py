@@ -6,6 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,9 @@ from quoth.types import (
     Candidates,
     Filters,
     IndexInfo,
+    Known,
+    Page,
+    Passage,
     Query,
     Quote,
     RegionKind,
@@ -110,7 +114,7 @@ class StoreContract:
     def test_without_an_index_there_is_nothing_to_read(self, new_store: NewStore) -> None:
         store = new_store()
 
-        assert store.fingerprints() == {}
+        assert store.known() == {}
         with pytest.raises(NoIndex), store.read():
             pass
 
@@ -124,9 +128,10 @@ class StoreContract:
             section=("Soil", 'The "pH"'),
             lead=header,
             page=7,
+            ocr=0.875,
             tags={"practice": ("soil", "nutrition"), "crop": ("canola",)},
         )
-        label = Sentence("a.md", header, RegionKind.TABLE_HEADER, ("Soil",), None, None, {})
+        label = Sentence("a.md", header, RegionKind.TABLE_HEADER, ("Soil",), None, None, None, {})
         about = metadata(
             document_type="guide",
             is_binding=True,
@@ -144,10 +149,11 @@ class StoreContract:
             (listed,) = reader.documents()
             assert (listed.id, listed.characters, listed.sentences) == ("a.md", len(text), 2)
             assert (listed.sha256, listed.source_sha256) == (whole.document.sha256, whole.document.source_sha256)
-            assert (listed.encoding, listed.format, listed.metadata) == ("utf-8", "markdown", about)
+            assert (listed.encoding, listed.format, listed.extractor) == ("utf-8", "markdown", "plain / 1")
+            assert (listed.pages, listed.metadata) == (0, about)
             assert list(next(reader.sentences("a.md")).tags) == []
             assert list(tuple(reader.sentences("a.md"))[1].tags) == ["practice", "crop"]
-        assert store.fingerprints() == {"a.md": whole.fingerprint}
+        assert store.known() == {"a.md": Known(whole.fingerprint, whole.document.source_sha256, "/corpus")}
 
     def test_the_index_describes_itself(self, indexed: Store) -> None:
         with indexed.read() as reader:
@@ -167,7 +173,7 @@ class StoreContract:
             ]
 
     def test_what_is_not_there_is_none_or_empty(self, indexed: Store) -> None:
-        stranger = Sentence("no.md", Quote(Span(0, 1), "x"), RegionKind.PARAGRAPH, (), None, None, {})
+        stranger = Sentence("no.md", Quote(Span(0, 1), "x"), RegionKind.PARAGRAPH, (), None, None, None, {})
         with indexed.read() as reader:
             for doc_id in ("no.md", "", "'; DROP TABLE documents; --", "\ud800", "a\0b"):
                 assert reader.document(doc_id) is None
@@ -207,6 +213,53 @@ class StoreContract:
         assert np.allclose(vectors, HashEmbedder().embed(evidence), atol=1e-3)
         assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
+    def test_passages_come_back_as_they_were(self, new_store: NewStore) -> None:
+        one = Passage("a.md", Span(0, 9), 0, 1, ("Soil", 'The "pH"'), None, 4)
+        two = Passage("a.md", Span(5, 19), 1, 3, (), 7, 612)
+        store = new_store()
+        write(store, [with_sentences("a.md", "x" * 20, (), about=metadata(), passages=(one, two))])
+        write(store, [with_sentences("b.md", "y" * 20, (), about=metadata(), passages=(replace(two, doc_id="b.md"),))])
+
+        with store.read() as reader:
+            assert reader.passages("a.md") == (one, two)
+            assert [passage.id for passage in reader.passages("b.md")] == ["b.md:5-19"]
+            assert reader.passages("no.md") == ()
+        write(store, [split("b.md", "Shorter.")], remove=["a.md"])
+        with store.read() as reader:
+            assert reader.passages("a.md") == reader.passages("b.md") == ()
+
+    def test_pages_come_back_with_every_box_in_its_place(self, new_store: NewStore) -> None:
+        random = np.random.default_rng(1)
+        corners = random.uniform(0, 500, (30, 2))
+        boxes = np.hstack([corners, corners + random.uniform(0, 14, (30, 2))]).astype(np.float32)
+        boxes[7] = boxes[20:22] = 0
+        boxes[3] = (-4.25, -0.05, 9000.0, 14400.0)
+        one = Page(1, 595.3, 841.9, (Span(0, 10), Span(25, 45)), boxes)
+        two = Page(2, 842.0, 595.0, (Span(10, 25),), boxes[:15])
+        blank = Page(3, 595.0, 842.0, (), np.empty((0, 4), dtype=np.float32))
+        store = new_store()
+        write(store, [with_sentences("a.pdf", "x" * 45, (), about=metadata(), pages=(one, two, blank))])
+
+        with store.read() as reader:
+            for page in (one, two, blank):
+                found = reader.page("a.pdf", page.number)
+                assert found is not None
+                assert (found.number, found.width, found.height, found.spans) == (
+                    page.number,
+                    page.width,
+                    page.height,
+                    page.spans,
+                )
+                assert found.boxes.shape == page.boxes.shape
+                assert found.boxes.dtype == np.float32
+                assert np.allclose(found.boxes, page.boxes, rtol=0, atol=0.0505)
+            assert reader.page("a.pdf", 0) is reader.page("a.pdf", 4) is reader.page("no.pdf", 1) is None
+            assert [document.pages for document in reader.documents()] == [3]
+        write(store, [with_sentences("a.pdf", "y" * 45, (), about=metadata(), pages=(two,))])
+        with store.read() as reader:
+            assert reader.page("a.pdf", 1) is None
+            assert reader.page("a.pdf", 2) is not None
+
     def test_neighbours_are_the_sentences_beside_it_headings_included(self, indexed: Store) -> None:
         with indexed.read() as reader:
             heading, first, second, last = reader.sentences("canola/guide.md")
@@ -237,6 +290,17 @@ class StoreContract:
             assert tuple(reader.sentences("canola/guide.md")) == new.sentences
             assert reader.frequencies(["starter", "roll"]) == {"starter": 0, "roll": 1}
 
+    def test_a_document_found_in_another_folder_is_told_so_without_a_new_generation(self, store: Store) -> None:
+        with store.read() as reader:
+            before = reader.info
+        moved = replace(CORPUS[0], root="/elsewhere")
+
+        assert write(store, [moved]) == before
+        assert store.known()["canola/guide.md"].root == "/elsewhere"
+        assert store.known()["empty.md"].root == "/corpus"
+        with store.read() as reader:
+            assert len(list(reader.sentences("canola/guide.md"))) == 4
+
     def test_a_removed_document_is_gone(self, store: Store) -> None:
         write(store, remove=["canola/guide.md"])
 
@@ -251,7 +315,7 @@ class StoreContract:
     def test_a_document_both_removed_and_put_is_put(self, store: Store) -> None:
         write(store, [CORPUS[0]], remove=["canola/guide.md"])
 
-        assert "canola/guide.md" in store.fingerprints()
+        assert "canola/guide.md" in store.known()
 
     def test_the_last_version_in_one_write_counts(self, new_store: NewStore) -> None:
         store = new_store()
@@ -282,7 +346,7 @@ class StoreContract:
             write(store, [split("new.md", "A new sentence.")], embedder=other)
         with pytest.raises(IndexMismatch):
             write(store, embedder=other)
-        assert "new.md" not in store.fingerprints()
+        assert "new.md" not in store.known()
 
         info = write(store, CORPUS, embedder=other)
         assert info.model.name == "another"
@@ -296,7 +360,7 @@ class StoreContract:
         store = new_store()
         with pytest.raises(ModelError):
             write(store, CORPUS, embedder=Wrong())
-        assert store.fingerprints() == {}
+        assert store.known() == {}
 
     def test_an_error_in_the_documents_publishes_nothing(self, store: Store) -> None:
         def broken() -> Iterable[SplitDocument]:
@@ -305,9 +369,9 @@ class StoreContract:
 
         with pytest.raises(PermissionError):  # not the index's fault, so not an index error
             write(store, broken())
-        assert "new.md" not in store.fingerprints()
+        assert "new.md" not in store.known()
         write(store, [split("new.md", "A new sentence.")])
-        assert "new.md" in store.fingerprints()
+        assert "new.md" in store.known()
 
     def test_progress_counts_what_is_embedded(self, new_store: NewStore) -> None:
         told: list[tuple[str, int, int]] = []
@@ -474,17 +538,17 @@ class StoreContract:
 
         assert found["corn is tall"].lexical == pytest.approx(1.0, abs=0.1)
 
-    def test_equal_scores_keep_the_order_of_the_corpus(self, new_store: NewStore) -> None:
+    def test_equal_scores_come_by_document_id_and_then_in_reading_order(self, new_store: NewStore) -> None:
         store = new_store()
         write(store, [split("z.md", *["Same."] * 150), split("a.md", *["Same."] * 150)])
         found = search(store, question("same", vector="Same.", candidates=5))
 
         assert [item.sentence.id for item in found.items] == [
-            "z.md:0-5",
-            "z.md:12-17",
-            "z.md:18-23",
-            "z.md:24-29",
-            "z.md:6-11",
+            "a.md:0-5",
+            "a.md:12-17",
+            "a.md:18-23",
+            "a.md:24-29",
+            "a.md:6-11",
         ]
         assert {item.found_by for item in found.items} == {("lexical", "dense")}
 

@@ -14,6 +14,8 @@ from quoth.types import (
     Document,
     Metadata,
     ModelIdentity,
+    Page,
+    Passage,
     Quote,
     RegionKind,
     Sentence,
@@ -93,6 +95,7 @@ def split(
                     section=("Guide",),
                     lead=None,
                     page=number + 1,
+                    ocr=None,
                     tags=tags[number] if tags else {},
                 )
             )
@@ -106,9 +109,17 @@ def numbered(doc_id: str, sentences: int) -> SplitDocument:
     return split(doc_id, *texts)
 
 
-def with_sentences(doc_id: str, text: str, sentences: Sequence[Sentence], *, about: Metadata) -> SplitDocument:
+def with_sentences(
+    doc_id: str,
+    text: str,
+    sentences: Sequence[Sentence],
+    *,
+    about: Metadata,
+    passages: Sequence[Passage] = (),
+    pages: Sequence[Page] = (),
+) -> SplitDocument:
     digest = hashlib.sha256(text.encode()).hexdigest()
     source = hashlib.sha256(b"bytes of " + text.encode()).hexdigest()
-    document = Document(doc_id, text, digest, source, "utf-8", "markdown", about)
-    fingerprint = hashlib.sha256(repr((text, about, sentences)).encode()).hexdigest()
-    return SplitDocument(document, tuple(sentences), fingerprint)
+    document = Document(doc_id, text, digest, source, "utf-8", "markdown", "plain / 1", about)
+    fingerprint = hashlib.sha256(repr((text, about, sentences, passages)).encode()).hexdigest()
+    return SplitDocument(document, tuple(sentences), tuple(passages), tuple(pages), "/corpus", fingerprint)

@@ -100,7 +100,7 @@ def test_a_kill_at_any_step_leaves_the_old_generation_or_the_new(tmp_path: Path,
         died = child("die_at_step", str(place), str(step))
         assert died.returncode == -signal.SIGKILL, died.stderr
         store = EmbeddedStore(place)
-        assert set(store.fingerprints()) in ({"old.md"}, {"doc0.md", "doc1.md"})
+        assert set(store.known()) in ({"old.md"}, {"doc0.md", "doc1.md"})
         with store.read() as reader:
             assert len(reader.search(question("sentence", vector="sentence")).items) in (1, 10)
         info = write(store, [numbered("doc0.md", 5), numbered("doc1.md", 5)], remove=["old.md"])
@@ -149,11 +149,11 @@ def test_a_second_writer_is_told_who_is_writing(index: Path) -> None:
     finally:
         done.set()
         first.join()
-    assert set(EmbeddedStore(index).fingerprints()) == {"old.md", "slow.md"}
+    assert set(EmbeddedStore(index).known()) == {"old.md", "slow.md"}
 
 
 def test_a_reader_that_must_rebuild_while_another_writes_is_told_the_truth(index: Path) -> None:
-    part = index / "generations" / "000001" / "vectors.npy"
+    part = index / "generations" / "000001" / "shards" / "000" / "vectors.npy"
     whole = part.read_bytes()
     part.write_bytes(b"nonsense")
     writing, done = threading.Event(), threading.Event()
@@ -238,7 +238,7 @@ def test_a_path_that_is_too_long_is_reported(tmp_path: Path) -> None:
         pass
     assert caught.value.hint == "That path is too long: choose another place with --index."
     with pytest.raises(IndexFault, match="cannot be read"):
-        EmbeddedStore(place).fingerprints()
+        EmbeddedStore(place).known()
     with pytest.raises(IndexUnwritable, match="cannot be written") as refused:
         write(EmbeddedStore(place), CORPUS)
     assert refused.value.hint == caught.value.hint
@@ -270,7 +270,7 @@ def test_what_a_listener_raises_is_not_the_fault_of_the_index(index: Path) -> No
 def test_missing_parents_are_made(tmp_path: Path) -> None:
     write(EmbeddedStore(tmp_path / "a" / "b" / "index"), CORPUS)
 
-    assert EmbeddedStore(str(tmp_path / "a" / "b" / "index")).fingerprints()
+    assert EmbeddedStore(str(tmp_path / "a" / "b" / "index")).known()
 
 
 @pytest.fixture
@@ -327,7 +327,16 @@ def test_a_read_only_file_system_will_do(index: Path, tmp_path: Path) -> None:
 # Damage
 
 
-@pytest.mark.parametrize("part", ["manifest.json", "vectors.npy", "rows.npy", "documents.npy", "lexical/meta.json"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "manifest.json",
+        "shards/000/vectors.npy",
+        "shards/000/rows.npy",
+        "shards/000/documents.npy",
+        "lexical/meta.json",
+    ],
+)
 @pytest.mark.parametrize("damage", ["missing", "cut", "altered"])
 def test_a_damaged_part_is_rebuilt(index: Path, part: str, damage: str, caplog: pytest.LogCaptureFixture) -> None:
     path = index / "generations" / "000001" / part
@@ -373,7 +382,7 @@ def test_another_format_is_refused(index: Path) -> None:
     with pytest.raises(IndexMismatch, match="format 99"), store.read():
         pass
     with pytest.raises(IndexMismatch):
-        store.fingerprints()
+        store.known()
     with pytest.raises(IndexMismatch):
         write(store, CORPUS)
 
@@ -397,7 +406,7 @@ def test_an_index_made_anew_in_the_same_place_is_noticed(index: Path) -> None:
     store = EmbeddedStore(index)
     assert texts(search(store, question("sentence"))) == {"The old sentence."}
     shutil.rmtree(index)
-    assert store.fingerprints() == {}
+    assert store.known() == {}
     write(EmbeddedStore(index), [split("new.md", "The new sentence.")])
 
     assert texts(search(store, question("sentence"))) == {"The new sentence."}
@@ -533,7 +542,7 @@ def test_faiss_finds_what_exact_search_finds(tmp_path: Path) -> None:
     corpus = [numbered(f"doc{number}.md", 1500) for number in range(2)]
     for store in (exact, approximate):
         write(store, corpus)
-    assert (tmp_path / "faiss" / "generations" / "000001" / "faiss.index").exists()
+    assert (tmp_path / "faiss" / "generations" / "000001" / "shards" / "000" / "faiss.index").exists()
 
     shared = total = 0
     for number in range(0, 1500, 70):

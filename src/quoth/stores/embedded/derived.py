@@ -3,38 +3,98 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from quoth.errors import IndexBusy, IndexDamaged, IndexUnwritable
 from quoth.stores.embedded import dense, generations, lexical, schema
+from quoth.stores.embedded.dense import Piece
 from quoth.stores.embedded.faults import reading, replaced, unwritable, writing
+from quoth.stores.embedded.shards import Layout, Shard, deal
 
 _log = logging.getLogger(__name__)
 _Part = TypeVar("_Part")
 
 
 def build(
-    connection: sqlite3.Connection, place: Path, *, generation: int, dimension: int, faiss_threshold: int
+    connection: sqlite3.Connection,
+    place: Path,
+    *,
+    generation: int,
+    dimension: int,
+    layout: Layout,
+    previous: int | None,
 ) -> None:
-    """Write the directory of `generation` from what `connection` sees, and put it in its place."""
+    """Write the directory of `generation` from what `connection` sees, and put it in its place.
+
+    Shards that are the same in the `previous` generation are taken over from there.
+    """
     with writing(place), generations.aside(place) as folder:
-        dense.build(connection, folder, dimension=dimension, faiss_threshold=faiss_threshold)
-        try:
-            lexical.build(connection, folder)
-        except ValueError as error:  # tantivy wraps what the system said
-            raise unwritable(place, error) from error
-        generations.seal(folder)
+        old = None if previous is None else _Old(generations.directory(place, previous))
+        records: list[generations.ShardRecord] = []
+        sealed: dict[str, generations.Entry] = {}
+        for shard in deal(connection, layout):
+            record = None if old is None else old.take_over(shard, folder, sealed)
+            records.append(record or _build_shard(connection, shard, folder, dimension=dimension))
+        lexical.compose([segment for record in records for segment in record.segments], folder)
+        generations.seal(folder, shards=records, sealed=sealed)
         generations.put_in_place(folder, place, generation)
 
 
-class Derived:
-    """The derived indexes of one generation of one database, shared by every reader of it."""
+def _build_shard(
+    connection: sqlite3.Connection, shard: Shard, folder: Path, *, dimension: int
+) -> generations.ShardRecord:
+    sentences = dense.build(connection, shard, folder / shard.folder, dimension=dimension)
+    try:
+        segments = lexical.build(connection, shard, folder)
+    except ValueError as error:  # tantivy wraps what the system said
+        raise unwritable(folder.parent.parent, error) from error
+    return generations.ShardRecord(shard.number, shard.key, sentences, segments)
 
-    def __init__(self, place: Path, generation: int, *, database: schema.FileIdentity) -> None:
+
+class _Old:
+    """A generation to take shards over from."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            self._manifest = generations.manifest(folder)
+        except generations.PartDamaged:
+            self._manifest = generations.Manifest({}, ())
+
+    def take_over(
+        self, shard: Shard, folder: Path, sealed: dict[str, generations.Entry]
+    ) -> generations.ShardRecord | None:
+        """Link the files of `shard` into `folder` and note them in `sealed`; None where it is not there as it is."""
+        record = next((record for record in self._manifest.shards if record.key == shard.key), None)
+        if record is None:
+            return None
+        names = (f"{shard.folder}/", *(lexical.place_of(segment) for segment in record.segments))
+        parts = {name: entry for name, entry in self._manifest.parts.items() if name.startswith(names)}
+        try:
+            sealed |= generations.take_over(self._folder, folder, parts)
+        except OSError as error:
+            _log.warning("building a part of the search indexes anew: %s", error)
+            for name in parts:
+                (folder / name).unlink(missing_ok=True)
+            shutil.rmtree(folder / shard.folder, ignore_errors=True)
+            return None
+        return record
+
+
+class Derived:
+    """The derived indexes of one generation of one database, shared by every reader of it.
+
+    `before` are those of an earlier generation: what is the same in both is not loaded again.
+    """
+
+    def __init__(self, place: Path, generation: int, *, database: schema.FileIdentity, before: Derived | None) -> None:
+        self._known: Mapping[str, Piece] = before.pieces if before else {}
         self._place = place
         self._database = database
         self._folder = generations.directory(place, generation)
@@ -52,8 +112,14 @@ class Derived:
     def dense(self, rebuild: Callable[[], None]) -> dense.DenseIndex:
         with self._lock:
             if self._dense is None:
-                self._dense = self._load(dense.DenseIndex, rebuild)
+                self._dense = self._load(partial(dense.DenseIndex, known=self._known), rebuild)
+                self._known = {}
             return self._dense
+
+    @property
+    def pieces(self) -> Mapping[str, Piece]:
+        """What is in memory of the vectors, by the keys of the shards."""
+        return self._dense.pieces if self._dense else self._known
 
     def _load(self, load: Callable[[Path], _Part], rebuild: Callable[[], None]) -> _Part:
         try:

@@ -1,11 +1,12 @@
 """Generation directories: written aside, made durable, renamed into place, and cleaned when nobody needs them.
 
-    generations/000007/manifest.json   every other file with its size and CRC-32
-                       vectors.npy rows.npy documents.npy [faiss.index]   see dense.py
-                       lexical/                                           see lexical.py
+    generations/000007/manifest.json   every other file with its size and CRC-32, and the shards
+                       shards/000/     vectors.npy rows.npy documents.npy [faiss.index]   see dense.py
+                       lexical/        the segments of all shards                         see lexical.py
 
-All of it is derived from SQLite. A further derived part (token vectors for late interaction, say) is one more file
-here: whoever writes it into the directory before `seal` gets it listed, checked, published and removed with the rest.
+All of it is derived from SQLite. A further derived part is one more file here: whoever writes it into the directory
+before `seal` gets it listed, checked, published and removed with the rest. A file is never changed once it is sealed,
+so the next generation links to those that it takes over.
 """
 
 from __future__ import annotations
@@ -16,18 +17,39 @@ import os
 import shutil
 import weakref
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from quoth.errors import IndexBusy
 
 _MANIFEST = "manifest.json"
-_CHECKED_UP_TO = 256 * 2**20  # bytes; reading more than this to check it would delay the first answer
+_CHECKED_UP_TO = 256 * 2**20  # bytes in all; reading more than this to check it would delay the first answer
+
+Entry: TypeAlias = dict[str, int]
+"""Size and CRC-32 of a file."""
 
 
 class PartDamaged(Exception):
     """A derived file is missing or is not what was written. The store rebuilds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRecord:
+    """A shard as the manifest lists it. `segments` are its parts of the full text, as tantivy describes them."""
+
+    number: int
+    key: str
+    sentences: int
+    segments: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    parts: dict[str, Entry]
+    shards: tuple[ShardRecord, ...]
 
 
 def home(place: Path) -> Path:
@@ -70,18 +92,39 @@ def aside(place: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def seal(built: Path) -> None:
-    """List every file in the manifest and make it all durable."""
+def take_over(source: Path, target: Path, parts: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Bring sealed files into another generation; return those that need no sealing again. `OSError` if one is gone."""
+    linked = {}
+    for name, entry in parts.items():
+        if (source / name).stat().st_size != entry["size"]:
+            raise FileNotFoundError(f"{source / name} is not what was written")
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            (target / name).hardlink_to(source / name)
+        except OSError:  # not every file system has links
+            shutil.copyfile(source / name, target / name)
+        else:
+            linked[name] = entry
+    return linked
+
+
+def seal(built: Path, *, shards: Sequence[ShardRecord], sealed: Mapping[str, Entry]) -> None:
+    """List every file in the manifest and make it all durable; those of `sealed` are already."""
     files = sorted(path for path in built.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
     parts = {}
     for path in files:
-        parts[path.relative_to(built).as_posix()] = {"size": path.stat().st_size, "crc32": _checksum(path)}
-        _sync(path)
+        name = path.relative_to(built).as_posix()
+        if name in sealed:
+            parts[name] = sealed[name]
+        else:
+            parts[name] = {"size": path.stat().st_size, "crc32": _checksum(path)}
+            _sync(path)
     manifest = built / _MANIFEST
-    manifest.write_text(json.dumps({"parts": parts}, indent=1), encoding="utf-8")
+    content = {"parts": parts, "shards": [asdict(shard) for shard in shards]}
+    manifest.write_text(json.dumps(content, indent=1), encoding="utf-8")
     _sync(manifest)
-    for folder in sorted({path.parent for path in files} | {built}):
-        _sync(folder)
+    for folder in sorted({folder for path in files for folder in path.relative_to(built).parents}):
+        _sync(built / folder)
 
 
 def put_in_place(built: Path, place: Path, generation: int) -> None:
@@ -123,24 +166,26 @@ class _Holder:
     """Alive while someone reads a generation."""
 
 
-def check(folder: Path, part: str) -> None:
-    """Compare a part (a file or a folder) with the manifest; `PartDamaged` when it differs."""
+def manifest(folder: Path) -> Manifest:
+    """What a generation holds; `PartDamaged` when it does not say."""
     try:
-        listed = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["parts"]
-        names = [name for name in listed if name == part or name.startswith(part + "/")]
-        if not names:
-            raise PartDamaged(f"{part} is not in the manifest of {folder}")
-        for name in names:
-            size = (folder / name).stat().st_size
-            same = size == listed[name]["size"]
-            if not same or (size <= _CHECKED_UP_TO and _checksum(folder / name) != listed[name]["crc32"]):
-                raise PartDamaged(f"{folder / name} is not what was written")
+        listed = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        shards = (ShardRecord(**{**shard, "segments": tuple(shard["segments"])}) for shard in listed["shards"])
+        return Manifest(listed["parts"], tuple(shards))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PartDamaged(f"{folder}: {error}") from error
 
 
-def has(folder: Path, part: str) -> bool:
-    return (folder / part).exists()
+def check(folder: Path, parts: Mapping[str, Entry]) -> None:
+    """Compare files with what the manifest says of them; `PartDamaged` when one differs."""
+    whole = sum(entry["size"] for entry in parts.values()) <= _CHECKED_UP_TO
+    try:
+        for name, entry in parts.items():
+            same = (folder / name).stat().st_size == entry["size"]
+            if not same or (whole and _checksum(folder / name) != entry["crc32"]):
+                raise PartDamaged(f"{folder / name} is not what was written")
+    except (OSError, KeyError, TypeError) as error:
+        raise PartDamaged(f"{folder}: {error}") from error
 
 
 def _held(folder: Path) -> bool:

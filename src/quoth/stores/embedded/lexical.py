@@ -7,6 +7,7 @@ holds counts in that sum as the rarest possible, and lowers every score.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shutil
@@ -16,16 +17,19 @@ import weakref
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import tantivy
 
 from quoth.stores.embedded import generations, rows
+from quoth.stores.embedded.limits import Limits
+from quoth.stores.embedded.shards import Shard, evidence
 from quoth.text.terms import index_terms, words
 
 PART = "lexical"
+_META = "meta.json"  # tantivy's own list of its segments
 
-# A budget, not an allocation. One segment keeps equal scores in the order of rows; 1 GB holds some ten million.
+# A budget, not an allocation: 1 GB holds some ten million sentences, so that each shard is one segment.
 _BUDGET = 10**9
 
 # A question has a few dozen words. These bounds only keep a pasted book from taking minutes.
@@ -34,7 +38,10 @@ _MAX_ALTERNATIVES = 64
 _MAX_TOKENS = 32
 _MAX_CHARACTERS = 4096
 
-_MARGIN = 64  # hits beyond the asked number, so that ties at the cut are settled by row
+_MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by place
+
+Segment: TypeAlias = dict[str, Any]
+"""A segment as tantivy lists it."""
 
 Variant: TypeAlias = tuple[str, ...]
 """Tokens that a sentence must all hold."""
@@ -49,36 +56,58 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Where to look: document rows, and for each facet tag ids; None and empty mean anywhere."""
+class Hit:
+    """`place` is the segment and the sentence's number in it, which follow the order of the shards."""
 
-    documents: Collection[int] | None
-    tags: Sequence[Collection[int]]
-
-    @property
-    def anywhere(self) -> bool:
-        return self.documents is None and not self.tags
+    row: int
+    score: float
+    place: tuple[int, int]
 
 
-def build(connection: sqlite3.Connection, folder: Path) -> None:
-    """Write the index of every evidence sentence into `folder`."""
-    target = folder / PART
-    target.mkdir()
-    index = tantivy.Index(_schema(), path=str(target), reuse=False)
-    index.register_tokenizer("quoth", _stemmer())
-    writer = index.writer(heap_size=_BUDGET, num_threads=1)
-    for document in _documents(connection):
-        writer.add_document(document)
-    writer.commit()
-    writer.wait_merging_threads()
+def build(connection: sqlite3.Connection, shard: Shard, folder: Path) -> tuple[Segment, ...]:
+    """Write the segments of the shard's evidence sentences into `folder`; `compose` makes an index of them."""
+    (folder / PART).mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as apart:
+        index = tantivy.Index(_schema(), path=apart, reuse=False)
+        index.register_tokenizer("quoth", _stemmer())
+        writer = index.writer(heap_size=_BUDGET, num_threads=1)
+        for document in _documents(connection, shard):
+            writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+        segments = tuple(json.loads((Path(apart) / _META).read_bytes())["segments"])
+        for segment in segments:
+            for path in Path(apart).glob(f"{_name(segment)}.*"):
+                path.rename(folder / PART / path.name)
+    return segments
 
 
-def _documents(connection: sqlite3.Connection) -> Iterator[tantivy.Document]:
+def compose(segments: Sequence[Segment], folder: Path) -> None:
+    """Make one index of segments that were built one by one.
+
+    None has deleted sentences, so its numbers of sentences, tokens and holders of a term are exact, and their sums are
+    those of one large segment: every score is the same however the sentences are divided.
+    """
+    (folder / PART).mkdir(exist_ok=True)
+    tantivy.Index(_schema(), path=str(folder / PART), reuse=False)
+    described = json.loads((folder / PART / _META).read_bytes())
+    (folder / PART / _META).write_text(json.dumps(described | {"segments": segments}), encoding="utf-8")
+
+
+def place_of(segment: Segment) -> str:
+    """What the names of a segment's files begin with."""
+    return f"{PART}/{_name(segment)}."
+
+
+def _name(segment: Segment) -> str:
+    return str(segment["segment_id"]).replace("-", "")
+
+
+def _documents(connection: sqlite3.Connection, shard: Shard) -> Iterator[tantivy.Document]:
     # Two passes over one order: texts through the shared rule for search texts, and the rest beside them.
-    evidence = "FROM sentences s WHERE s.embedding IS NOT NULL ORDER BY s.row"
     tags = "(SELECT group_concat(t.tag) FROM sentence_tags t WHERE t.sentence = s.row)"
-    texts = rows.search_texts(connection.execute(f"SELECT text, lead_start, lead_stop, lead_text {evidence}"))
-    places = connection.execute(f"SELECT row, document, {tags} {evidence}")
+    texts = rows.search_texts(evidence(connection, shard, columns="text, lead_start, lead_stop, lead_text", join=""))
+    places = evidence(connection, shard, columns=f"s.row, s.document, {tags}", join="")
     for (row, document_row, tag_ids), text in zip(places, texts, strict=True):
         document = tantivy.Document()
         document.add_integer("row", row)
@@ -93,7 +122,11 @@ class LexicalIndex:
     """One generation's full text. Safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
-        generations.check(folder, PART)
+        listed = generations.manifest(folder).parts
+        parts = {name: entry for name, entry in listed.items() if name.startswith(f"{PART}/")}
+        if f"{PART}/{_META}" not in parts:
+            raise generations.PartDamaged(f"{PART} is not in the manifest of {folder}")
+        generations.check(folder, parts)
         try:
             self._index = self._open(folder / PART)
             self._searcher = self._index.searcher()
@@ -123,22 +156,24 @@ class LexicalIndex:
         return Plan(query, sum(worth for _, worth in weighed))
 
     def top(self, plan: Plan, count: int, limits: Limits) -> dict[int, float]:
-        """Rows of the `count` best sentences within `limits` with their scores; best first, equal scores by row."""
+        """Rows of the `count` best sentences within `limits` with their scores.
+
+        Best first; equal scores in the order of the shards, of document ids in each, and of sentences.
+        """
         query = plan.query
         if not limits.anywhere:
             clauses = [(tantivy.Occur.Must, query)]
             clauses += [(tantivy.Occur.Must, self._anyone(field, ids)) for field, ids in _clauses(limits)]
             query = tantivy.Query.boolean_query(clauses)
-        found = self._found(query, count + _MARGIN)
-        shares = [(row, _share(score, plan)) for row, score in found.items()]
-        return dict(sorted(shares, key=lambda hit: (-hit[1], hit[0]))[:count])
+        best = [(-_share(hit.score, plan), hit.place, hit.row) for hit in self._found(query, count + _MARGIN)]
+        return {row: -share for share, _, row in sorted(best)[:count]}
 
     def scores(self, plan: Plan, wanted: Collection[int]) -> dict[int, float]:
         """The score of each wanted row, 0 to 1."""
         if not wanted:
             return {}
         both = [(tantivy.Occur.Must, self._anyone("row", wanted)), (tantivy.Occur.Should, plan.query)]
-        found = self._found(tantivy.Query.boolean_query(both), len(wanted))
+        found = {hit.row: hit.score for hit in self._found(tantivy.Query.boolean_query(both), len(wanted))}
         return {row: _share(found.get(row, 0.0), plan) for row in wanted}
 
     def frequency(self, term: str) -> int:
@@ -149,10 +184,14 @@ class LexicalIndex:
         either = [(tantivy.Occur.Should, self._all_of(variant)) for variant in variants]
         return self._count(tantivy.Query.boolean_query(either))
 
-    def _found(self, query: tantivy.Query, limit: int) -> dict[int, float]:
+    def _found(self, query: tantivy.Query, limit: int) -> list[Hit]:
         hits = self._searcher.search(query, limit=max(1, limit), count=False).hits
         found = self._searcher.fast_field_values("row", [address for _, address in hits])
-        return {int(row): float(score) for row, (score, _) in zip(found, hits, strict=True) if row is not None}
+        return [
+            Hit(int(row), float(score), (address.segment_ord, address.doc))
+            for row, (score, address) in zip(found, hits, strict=True)
+            if row is not None
+        ]
 
     def _alternatives(self, group: Sequence[str]) -> tuple[Variant, ...]:
         return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in self._variants(term)))

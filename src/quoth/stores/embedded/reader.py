@@ -13,9 +13,11 @@ import numpy as np
 
 from quoth.errors import IndexMismatch
 from quoth.stores.embedded import derived, rows
-from quoth.stores.embedded.dense import DenseIndex, Positions, cosines
+from quoth.stores.embedded.dense import DenseIndex, cosines
 from quoth.stores.embedded.faults import reading
-from quoth.stores.embedded.lexical import LexicalIndex, Limits, Plan
+from quoth.stores.embedded.lexical import LexicalIndex, Plan
+from quoth.stores.embedded.limits import Limits
+from quoth.stores.embedded.shards import Layout
 from quoth.types import (
     Candidate,
     Candidates,
@@ -23,6 +25,8 @@ from quoth.types import (
     DocumentInfo,
     Filters,
     IndexInfo,
+    Page,
+    Passage,
     Query,
     Sentence,
     Vectors,
@@ -41,13 +45,13 @@ class EmbeddedReader:
         *,
         place: Path,
         indexes: derived.Derived,
-        faiss_threshold: int,
+        layout: Layout,
     ) -> None:
         self._connection = connection
         self._info = info
         self._place = place
         self._indexes = indexes
-        self._faiss_threshold = faiss_threshold
+        self._layout = layout
 
     @property
     def info(self) -> IndexInfo:
@@ -66,9 +70,8 @@ class EmbeddedReader:
         return {term: self._lexical.frequency(term) for term in terms}
 
     def document(self, doc_id: str) -> Document | None:
-        columns = "id, text, sha256, source_sha256, encoding, format, metadata"
         with reading(self._place):
-            found = self._connection.execute(f"SELECT {columns} FROM documents WHERE id = ?", _storable(doc_id))
+            found = self._connection.execute(f"SELECT {rows.WHOLE} FROM documents WHERE id = ?", _storable(doc_id))
             row = found.fetchone()
         return None if row is None else rows.document(row)
 
@@ -83,6 +86,24 @@ class EmbeddedReader:
     def sentences(self, doc_id: str) -> Iterator[Sentence]:
         with reading(self._place):
             yield from self._sentences("d.id = ? ORDER BY s.ordinal", _storable(doc_id))
+
+    def passages(self, doc_id: str) -> tuple[Passage, ...]:
+        with reading(self._place):
+            found = self._connection.execute(
+                f"SELECT {rows.PASSAGE_COLUMNS} FROM passages "
+                "WHERE document = (SELECT row FROM documents WHERE id = ?) ORDER BY ordinal",
+                _storable(doc_id),
+            )
+            return tuple(rows.passage(doc_id, row) for row in found)
+
+    def page(self, doc_id: str, number: int) -> Page | None:
+        with reading(self._place):
+            found = self._connection.execute(
+                f"SELECT {rows.PAGE_COLUMNS} FROM pages "
+                "WHERE document = (SELECT row FROM documents WHERE id = ?) AND number = ?",
+                (*_storable(doc_id), number),
+            ).fetchone()
+            return None if found is None else rows.page(found)
 
     def neighbours(self, candidate: Sentence) -> tuple[Sentence | None, Sentence | None]:
         span = candidate.quote.span
@@ -119,7 +140,8 @@ class EmbeddedReader:
             self._place,
             generation=self._info.generation,
             dimension=self._info.model.dimension,
-            faiss_threshold=self._faiss_threshold,
+            layout=self._layout,
+            previous=None,
         )
 
     def _checked(self, vector: Vectors | None) -> Vectors | None:
@@ -154,23 +176,8 @@ class EmbeddedReader:
         ]
         return Limits(documents, tags)
 
-    def _allowed(self, limits: Limits) -> Positions | None:
-        """Positions of the vectors within `limits`; None means all."""
-        if limits.anywhere:
-            return None
-        allowed = np.ones(len(self._dense.rows), dtype=np.bool_)
-        if limits.documents is not None:
-            allowed &= np.isin(self._dense.documents, np.fromiter(limits.documents, dtype=np.int64))
-        for tag_ids in limits.tags:
-            tagged = self._integers(
-                "SELECT sentence FROM sentence_tags WHERE tag IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(tag_ids)),),
-            )
-            allowed &= np.isin(self._dense.rows, np.array(tagged, dtype=np.int64))
-        return np.flatnonzero(allowed)
-
     def _nearest(self, vector: Vectors, count: int, limits: Limits) -> list[int]:
-        nearest = self._dense.top(vector, count, self._allowed(limits))
+        nearest = self._dense.top(vector, count, self._dense.allowed(limits))
         return [int(row) for row in self._dense.rows[nearest]]
 
     def _candidates(

@@ -11,11 +11,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from quoth.stores.embedded import boxes
 from quoth.types import (
     Document,
     DocumentInfo,
     Metadata,
     ModelIdentity,
+    Page,
+    Passage,
     Quote,
     RegionKind,
     Sentence,
@@ -29,13 +32,18 @@ from quoth.types import (
 Row: TypeAlias = tuple[Any, ...]
 
 DOCUMENT_COLUMNS = (
-    "id, fingerprint, sha256, source_sha256, encoding, format, characters, sentences, document_type, is_binding, "
-    "metadata, text"
+    "id, fingerprint, sha256, source_sha256, encoding, format, extractor, root, characters, sentences, pages, "
+    "document_type, is_binding, metadata, text"
 )
-SENTENCE_COLUMNS = "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, tags, text"
+SENTENCE_COLUMNS = "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags, text"
+PASSAGE_COLUMNS = "ordinal, first, last, start, stop, section, page, tokens"
+PAGE_COLUMNS = "number, width, height, spans, boxes"
 
-LISTED = "id, sha256, source_sha256, encoding, format, characters, sentences, metadata"
-QUOTED = "d.id, s.start, s.stop, s.text, s.kind, s.section, s.lead_start, s.lead_stop, s.lead_text, s.page, s.tags"
+WHOLE = "id, text, sha256, source_sha256, encoding, format, extractor, metadata"
+LISTED = "id, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages, metadata"
+QUOTED = (
+    "d.id, s.start, s.stop, s.text, s.kind, s.section, s.lead_start, s.lead_stop, s.lead_text, s.page, s.ocr, s.tags"
+)
 
 
 def document_row(split: SplitDocument) -> Row:
@@ -49,8 +57,11 @@ def document_row(split: SplitDocument) -> Row:
         document.source_sha256,
         document.encoding,
         document.format,
+        document.extractor,
+        split.root,
         len(document.text),
         len(split.sentences),
+        len(split.pages),
         metadata.document_type,
         metadata.is_binding,
         _metadata_json(metadata),
@@ -71,6 +82,7 @@ def sentence_row(ordinal: int, sentence: Sentence) -> Row:
         lead.span.end if lead else None,
         lead.text if lead else None,
         sentence.page,
+        sentence.ocr,
         _json({facet: list(values) for facet, values in sentence.tags.items()}),
         sentence.text,
     )
@@ -78,7 +90,7 @@ def sentence_row(ordinal: int, sentence: Sentence) -> Row:
 
 def sentence(row: Row) -> Sentence:
     """A sentence from a row of `QUOTED`."""
-    doc_id, start, stop, text, kind, section, lead_start, lead_stop, lead_text, page, tags = row
+    doc_id, start, stop, text, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags = row
     return Sentence(
         doc_id=doc_id,
         quote=Quote(Span(start, stop), text),
@@ -86,29 +98,65 @@ def sentence(row: Row) -> Sentence:
         section=_section(section),
         lead=None if lead_text is None else Quote(Span(lead_start, lead_stop), lead_text),
         page=page,
+        ocr=ocr,
         tags=dict(_tags(tags)),
     )
+
+
+def passage_row(ordinal: int, passage: Passage) -> Row:
+    """Values for `PASSAGE_COLUMNS`."""
+    span = passage.span
+    section = _json(passage.section)
+    return ordinal, passage.first, passage.last, span.start, span.end, section, passage.page, passage.tokens
+
+
+def passage(doc_id: str, row: Row) -> Passage:
+    """A passage from a row of `PASSAGE_COLUMNS`."""
+    _, first, last, start, stop, section, page, tokens = row
+    return Passage(doc_id, Span(start, stop), first, last, _section(section), page, tokens)
+
+
+def page_row(page: Page) -> Row:
+    """Values for `PAGE_COLUMNS`."""
+    spans = _json([[span.start, span.end] for span in page.spans])
+    return page.number, page.width, page.height, spans, boxes.pack(page.boxes)
+
+
+def page(row: Row) -> Page:
+    """A page from a row of `PAGE_COLUMNS`."""
+    number, width, height, spans, packed = row
+    runs = tuple(Span(start, stop) for start, stop in json.loads(spans))
+    return Page(number, width, height, runs, boxes.unpack(packed, count=sum(map(len, runs))))
 
 
 def search_texts(rows: Iterable[Row]) -> Iterator[str]:
     """The search text of each (text, lead_start, lead_stop, lead_text); the rule itself lives in `Sentence`."""
     for text, lead_start, lead_stop, lead_text in rows:
         lead = None if lead_text is None else Quote(Span(lead_start, lead_stop), lead_text)
-        bare = Sentence("", Quote(Span(0, 1), text), RegionKind.PARAGRAPH, (), lead, None, {})
+        bare = Sentence("", Quote(Span(0, 1), text), RegionKind.PARAGRAPH, (), lead, None, None, {})
         yield bare.search_text
 
 
 def document(row: sqlite3.Row | Row) -> Document:
-    """A document from a row of (id, text, sha256, source_sha256, encoding, format, metadata)."""
-    doc_id, text, sha256, source_sha256, encoding, form, metadata = row
-    return Document(doc_id, text, sha256, source_sha256, encoding, form, _metadata(metadata))
+    """A document from a row of `WHOLE`."""
+    doc_id, text, sha256, source_sha256, encoding, form, extractor, metadata = row
+    return Document(doc_id, text, sha256, source_sha256, encoding, form, extractor, _metadata(metadata))
 
 
 def listed(row: Row) -> DocumentInfo:
     """A listing from a row of `LISTED`."""
-    doc_id, sha256, source_sha256, encoding, form, characters, sentences, metadata = row
+    doc_id, sha256, source_sha256, encoding, form, extractor, characters, sentences, pages, metadata = row
     return DocumentInfo(
-        doc_id, sha256, source_sha256, encoding, form, characters, sentences, metadata=_metadata(metadata)
+        id=doc_id,
+        sha256=sha256,
+        source_sha256=source_sha256,
+        encoding=encoding,
+        format=form,
+        extractor=extractor,
+        characters=characters,
+        sentences=sentences,
+        pages=pages,
+        metadata=_metadata(metadata),
     )
 
 

@@ -3,6 +3,8 @@
 `embeddings.key` is a hash of the model's identity and the text, so that a vector is found again by what it stands for;
 `embeddings.vector` holds float16: the cosine moves by less than 0.0005, and the index is half as large.
 `embeddings.tokens` holds the codes of the text's tokens for late interaction, empty for a model that has none.
+`loose` names the embeddings that perhaps no sentence uses: made by a write that was not published yet. Publishing looks
+at these alone, so that it need not look at all.
 """
 
 # ruff: noqa: S608  only constant names are put into SQL; values are always bound
@@ -18,10 +20,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from quoth.errors import IndexDamaged, IndexMismatch
-from quoth.types import IndexInfo, ModelIdentity
+from quoth.types import IndexInfo, Known, ModelIdentity
 
-FORMAT = 2
+FORMAT = 3
 DATABASE = "quoth.db"
+_PAGE = 8192  # bytes; of the usual 4096, a vector with its tokens takes half and a little more
 
 # Rows are never reused (AUTOINCREMENT), so a row means one sentence for as long as the index lives.
 _SCHEMA = """
@@ -35,8 +38,11 @@ CREATE TABLE documents (
     source_sha256 TEXT NOT NULL,
     encoding TEXT NOT NULL,
     format TEXT NOT NULL,
+    extractor TEXT NOT NULL,
+    root TEXT NOT NULL,
     characters INTEGER NOT NULL,
     sentences INTEGER NOT NULL,
+    pages INTEGER NOT NULL,
     document_type TEXT,
     is_binding INTEGER,
     metadata TEXT NOT NULL,
@@ -50,6 +56,8 @@ CREATE TABLE embeddings (
     tokens BLOB NOT NULL
 );
 
+CREATE TABLE loose (embedding INTEGER PRIMARY KEY);
+
 CREATE TABLE sentences (
     row INTEGER PRIMARY KEY AUTOINCREMENT,
     document INTEGER NOT NULL REFERENCES documents (row) ON DELETE CASCADE,
@@ -62,12 +70,37 @@ CREATE TABLE sentences (
     lead_stop INTEGER,
     lead_text TEXT,
     page INTEGER,
+    ocr REAL,
     tags TEXT NOT NULL,
     text TEXT NOT NULL,
     embedding INTEGER REFERENCES embeddings (id),
     UNIQUE (document, ordinal)
 );
 CREATE INDEX sentences_by_embedding ON sentences (embedding);
+
+CREATE TABLE passages (
+    document INTEGER NOT NULL REFERENCES documents (row) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    stop INTEGER NOT NULL,
+    section TEXT NOT NULL,
+    page INTEGER,
+    tokens INTEGER NOT NULL,
+    PRIMARY KEY (document, ordinal)
+) WITHOUT ROWID;
+
+CREATE TABLE pages (
+    row INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL REFERENCES documents (row) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    width REAL NOT NULL,
+    height REAL NOT NULL,
+    spans TEXT NOT NULL,
+    boxes BLOB NOT NULL,
+    UNIQUE (document, number)
+);
 
 CREATE TABLE tags (
     id INTEGER PRIMARY KEY,
@@ -105,6 +138,7 @@ def connect_writer(place: Path) -> sqlite3.Connection:
     """Open the database for the one writer, making it where there is none."""
     connection = sqlite3.connect(place / DATABASE, isolation_level=None, timeout=10)
     try:
+        connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a new database; an old one keeps its own
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -156,6 +190,11 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT key, value FROM meta"))
 
 
+def read_known(connection: sqlite3.Connection) -> dict[str, Known]:
+    found = connection.execute("SELECT id, fingerprint, source_sha256, root FROM documents")
+    return {doc_id: Known(*rest) for doc_id, *rest in found}
+
+
 def read_info(connection: sqlite3.Connection, place: Path) -> IndexInfo | None:
     """What the published generation says about itself; None when nothing has been published."""
     meta = read_meta(connection)
@@ -202,7 +241,7 @@ def describe(
 ) -> IndexInfo:
     """What the content of the open transaction amounts to."""
     name, source = profile
-    (sentences,) = connection.execute("SELECT count(*) FROM sentences").fetchone()
+    (sentences,) = connection.execute("SELECT coalesce(sum(sentences), 0) FROM documents").fetchone()
     documents = sorted(connection.execute("SELECT id, fingerprint FROM documents"))
     content = json.dumps([FORMAT, asdict(model), name, source, documents], sort_keys=True)
     return IndexInfo(

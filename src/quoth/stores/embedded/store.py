@@ -16,8 +16,9 @@ from quoth.stores.embedded import generations, schema
 from quoth.stores.embedded.derived import Derived
 from quoth.stores.embedded.faults import reading, writing
 from quoth.stores.embedded.reader import EmbeddedReader
+from quoth.stores.embedded.shards import Layout
 from quoth.stores.embedded.writer import Write
-from quoth.types import IndexInfo, SplitDocument
+from quoth.types import IndexInfo, Known, SplitDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,13 @@ class _Loan:
 
 
 class EmbeddedStore:
-    """See `protocols.Store`. More than `faiss_threshold` vectors are searched through FAISS."""
+    """See `protocols.Store`. What `faiss_threshold` and `smallest_shard` mean is said at `Layout`."""
 
     kind = "embedded"
 
-    def __init__(self, place: Path | str, *, faiss_threshold: int = 200_000) -> None:
+    def __init__(self, place: Path | str, *, faiss_threshold: int = 200_000, smallest_shard: int = 4096) -> None:
         self._place = Path(place)
-        self._faiss_threshold = faiss_threshold
+        self._layout = Layout(faiss_threshold, smallest_shard)
         self._lock = threading.Lock()
         self._database: schema.FileIdentity | None = None
         self._idle: list[_Loan] = []
@@ -53,13 +54,13 @@ class EmbeddedStore:
                 info,
                 place=self._place,
                 indexes=self._indexes(loan.database, info),
-                faiss_threshold=self._faiss_threshold,
+                layout=self._layout,
             )
 
-    def fingerprints(self) -> Mapping[str, str]:
+    def known(self) -> Mapping[str, Known]:
         try:
             with self._snapshot() as (loan, info), reading(self._place):
-                return dict(loan.connection.execute("SELECT id, fingerprint FROM documents")) if info else {}
+                return schema.read_known(loan.connection) if info else {}
         except NoIndex:
             return {}
 
@@ -86,7 +87,7 @@ class EmbeddedStore:
                 embedder=embedder,
                 profile=profile,
                 progress=progress,
-                faiss_threshold=self._faiss_threshold,
+                layout=self._layout,
             )
             try:
                 info = write.run(put, remove)
@@ -160,7 +161,8 @@ class EmbeddedStore:
         with self._lock:
             indexes = self._loaded.get(key)
             if indexes is None:
-                indexes = Derived(self._place, info.generation, database=database)
+                before = self._latest if database == self._database else None
+                indexes = Derived(self._place, info.generation, database=database, before=before)
                 self._loaded[key] = indexes
             newest = max(generation for file, generation, _ in self._loaded if file == database)
             if database == self._database and info.generation == newest:

@@ -20,24 +20,12 @@ from numpy.typing import NDArray
 
 from quoth.errors import IndexMismatch, ModelError
 from quoth.protocols import Embedder, Progress
-from quoth.stores.embedded import derived, rows, schema
+from quoth.stores.embedded import derived, rows, schema, staging
 from quoth.stores.embedded.faults import writing
+from quoth.stores.embedded.shards import Layout
 from quoth.types import IndexInfo, ModelIdentity, SplitDocument
 
 _CHUNK = 4096  # texts: enough to sort by length well, few enough to lose little when interrupted
-_STAGING = "staging.db"
-
-_STAGING_SCHEMA = f"""
-CREATE TABLE staging.documents (number INTEGER PRIMARY KEY, {rows.DOCUMENT_COLUMNS});
-CREATE UNIQUE INDEX staging.documents_by_id ON documents (id);
-CREATE TABLE staging.sentences (row INTEGER PRIMARY KEY, document INTEGER NOT NULL, {rows.SENTENCE_COLUMNS}, key BLOB);
-CREATE INDEX staging.sentences_by_document ON sentences (document);
-CREATE TABLE staging.removed (id TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE staging.missing (sentence INTEGER PRIMARY KEY, key BLOB NOT NULL);
-"""
-
-
-_LEAVING = "SELECT id FROM staging.documents UNION ALL SELECT id FROM staging.removed"
 
 
 class Write:
@@ -51,7 +39,7 @@ class Write:
         embedder: Embedder,
         profile: tuple[str, str],
         progress: Progress | None,
-        faiss_threshold: int,
+        layout: Layout,
     ) -> None:
         self._connection = connection
         self._place = place
@@ -59,12 +47,12 @@ class Write:
         self._model = embedder.identity
         self._profile = profile
         self._progress = progress
-        self._faiss_threshold = faiss_threshold
+        self._layout = layout
         with writing(place):
             self._old = schema.read_info(connection, place)
 
     def run(self, put: Iterable[SplitDocument], remove: Collection[str]) -> IndexInfo:
-        with self._staging():
+        with staging.attached(self._connection, self._place):
             changed = self._stage(put, remove)
             self._check_model()
             if self._old is not None and not changed and self._described_alike(self._old):
@@ -72,69 +60,40 @@ class Write:
             self._embed_missing()
             return self._publish()
 
-    @contextmanager
-    def _staging(self) -> Iterator[None]:
-        with writing(self._place):
-            discard_staging(self._place)
-            self._connection.execute("ATTACH ? AS staging", (str(self._place / _STAGING),))
-        try:
-            with writing(self._place):
-                self._connection.execute("PRAGMA staging.journal_mode = OFF")
-                self._connection.execute("PRAGMA staging.synchronous = OFF")
-                self._connection.executescript(_STAGING_SCHEMA)
-            yield
-        finally:
-            with suppress(sqlite3.Error):  # the error that led here says more
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                self._connection.execute("DETACH staging")
-            discard_staging(self._place)
-
     def _stage(self, put: Iterable[SplitDocument], remove: Collection[str]) -> bool:
         """Set the documents aside; say whether any of this changes the index."""
         with writing(self._place):
-            known = dict(self._connection.execute("SELECT id, fingerprint FROM documents"))
+            known = schema.read_known(self._connection)
         other_model = self._old is not None and self._old.model != self._model
         seen = set()
+        moved: dict[str, str] = {}
         for split in put:
-            seen.add(split.document.id)
+            doc_id = split.document.id
+            before = known.get(doc_id)
+            seen.add(doc_id)
+            moved.pop(doc_id, None)
             with self._transaction():
-                self._unstage(split.document.id)  # the last version of a document counts
-                if other_model or known.get(split.document.id) != split.fingerprint:
-                    self._stage_document(split)
+                staging.take_back(self._connection, doc_id)  # the last version of a document counts
+                if other_model or before is None or before.fingerprint != split.fingerprint:
+                    staging.put(self._connection, split, model=self._model)
+                elif before.root != split.root:
+                    moved[doc_id] = split.root
         with self._transaction():
             gone = [(doc_id,) for doc_id in sorted(known.keys() & set(remove) - seen)]
             self._connection.executemany("INSERT INTO staging.removed VALUES (?)", gone)
+            # Where a document was found is no part of the index's identity: that needs no new generation.
+            places = ((root, doc_id) for doc_id, root in moved.items())
+            self._connection.executemany("UPDATE main.documents SET root = ? WHERE id = ?", places)
             (staged,) = self._connection.execute("SELECT count(*) FROM staging.documents").fetchone()
         return bool(staged or gone)
-
-    def _unstage(self, doc_id: str) -> None:
-        number = "(SELECT number FROM staging.documents WHERE id = ?)"
-        self._connection.execute(f"DELETE FROM staging.sentences WHERE document = {number}", (doc_id,))
-        self._connection.execute("DELETE FROM staging.documents WHERE id = ?", (doc_id,))
-
-    def _stage_document(self, split: SplitDocument) -> None:
-        values = rows.document_row(split)
-        added = self._connection.execute(
-            f"INSERT INTO staging.documents ({rows.DOCUMENT_COLUMNS}) VALUES ({_marks(len(values))})", values
-        )
-        sentences = (
-            (
-                added.lastrowid,
-                *rows.sentence_row(ordinal, sentence),
-                rows.embedding_key(self._model, sentence.search_text) if sentence.kind.evidence else None,
-            )
-            for ordinal, sentence in enumerate(split.sentences)
-        )
-        self._connection.executemany(
-            f"INSERT INTO staging.sentences (document, {rows.SENTENCE_COLUMNS}, key) VALUES ({_marks(13)})", sentences
-        )
 
     def _check_model(self) -> None:
         """Vectors of two models never mix, so another model must bring every document anew."""
         if self._old is None or self._old.model == self._model:
             return
-        (kept,) = self._connection.execute(f"SELECT count(*) FROM documents WHERE id NOT IN ({_LEAVING})").fetchone()
+        (kept,) = self._connection.execute(
+            f"SELECT count(*) FROM documents WHERE id NOT IN ({staging.LEAVING})"
+        ).fetchone()
         if kept:
             raise IndexMismatch(
                 f"the index at {self._place} was made with {_named(self._old.model)}, not {_named(self._model)}",
@@ -161,10 +120,12 @@ class Write:
                 ).fetchall()
             vectors, tokens = self._embed(list(rows.search_texts(row[2:] for row in found)), done=done, total=total)
             with self._transaction():
+                (newest,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM embeddings").fetchone()
                 self._connection.executemany(
                     "INSERT INTO embeddings (key, vector, tokens) VALUES (?, ?, ?)",
                     ((row[1], vector.tobytes(), one) for row, vector, one in zip(found, vectors, tokens, strict=True)),
                 )
+                self._connection.execute("INSERT INTO loose SELECT id FROM embeddings WHERE id > ?", (newest,))
             done += len(found)
             last = found[-1][0]
 
@@ -186,46 +147,19 @@ class Write:
         generation = self._old.generation + 1 if self._old else 1
         self._tell("indexing", 0, 0)  # not inside the transaction: what a listener raises is not the index's fault
         with self._transaction():
-            self._move_staged()
+            staging.publish(self._connection)
             info = schema.describe(self._connection, generation=generation, model=self._model, profile=self._profile)
             derived.build(
                 self._connection,
                 self._place,
                 generation=generation,
                 dimension=self._model.dimension,
-                faiss_threshold=self._faiss_threshold,
+                layout=self._layout,
+                previous=self._old.generation if self._old else None,
             )
             schema.write_info(self._connection, info)
         self._tell("indexing", info.sentences, info.sentences)
         return info
-
-    def _move_staged(self) -> None:
-        execute = self._connection.execute
-        execute(f"DELETE FROM documents WHERE id IN ({_LEAVING})")
-        execute(
-            f"INSERT INTO documents ({rows.DOCUMENT_COLUMNS}) "
-            f"SELECT {rows.DOCUMENT_COLUMNS} FROM staging.documents ORDER BY number"
-        )
-        (last,) = execute("SELECT coalesce(max(row), 0) FROM sentences").fetchone()
-        columns = ", ".join(f"s.{column}" for column in rows.SENTENCE_COLUMNS.split(", "))
-        execute(
-            f"INSERT INTO sentences (document, {rows.SENTENCE_COLUMNS}, embedding) SELECT d.row, {columns}, e.id "
-            "FROM staging.sentences s JOIN staging.documents t ON t.number = s.document "
-            "JOIN main.documents d ON d.id = t.id LEFT JOIN embeddings e ON e.key = s.key ORDER BY t.number, s.ordinal"
-        )
-        tagged = (
-            "FROM main.sentences s, json_each(s.tags) facet, json_each(facet.value) value WHERE s.row > ? "
-            "AND s.tags <> '{}'"
-        )
-        execute(f"INSERT OR IGNORE INTO tags (facet, value) SELECT DISTINCT facet.key, value.value {tagged}", (last,))
-        execute(
-            "INSERT OR IGNORE INTO sentence_tags SELECT s.row, "
-            f"(SELECT id FROM tags t WHERE t.facet = facet.key AND t.value = value.value) {tagged}",
-            (last,),
-        )
-        execute(
-            "DELETE FROM embeddings WHERE NOT EXISTS (SELECT 1 FROM main.sentences WHERE embedding = embeddings.id)"
-        )
 
     def _tell(self, what: str, done: int, total: int) -> None:
         if self._progress is not None:
@@ -243,15 +177,6 @@ class Write:
                     if self._connection.in_transaction:
                         self._connection.execute("ROLLBACK")
                 raise
-
-
-def discard_staging(place: Path) -> None:
-    for path in place.glob(_STAGING + "*"):
-        path.unlink(missing_ok=True)
-
-
-def _marks(count: int) -> str:
-    return ", ".join("?" * count)
 
 
 def _named(model: ModelIdentity) -> str:
