@@ -92,6 +92,8 @@ def throughput(docs: Path, work: Path, *, rounds: int) -> dict[str, Any]:
             store=open_store(work / f"index-{number}", settings.store),
             embedder=embedder,
             profile=profile,
+            settings=settings.ingest,
+            prune=False,
             progress=None,
         )
         return time.perf_counter() - began

@@ -13,7 +13,7 @@ from quoth.types import Citation, Document, Evidence, Metadata, Quote, RegionKin
 
 TEXT = "Sow in:\r\n\r\n- spring at 2.5 cm"
 ABOUT = Metadata("Guide", "ccr", None, "2022-04-01", (), "en", {})
-DOCUMENT = Document("a.md", TEXT, hashlib.sha256(TEXT.encode()).hexdigest(), "0" * 64, "utf-8", "markdown", ABOUT)
+DOCUMENT = Document("a.md", TEXT, hashlib.sha256(TEXT.encode()).hexdigest(), "0" * 64, "utf-8", "markdown", "", ABOUT)
 
 
 def quote(text: str, *, start: int | None = None) -> Quote:
@@ -22,7 +22,9 @@ def quote(text: str, *, start: int | None = None) -> Quote:
 
 
 def evidence(cited: Quote, *, lead: Quote | None = None, doc_id: str = "a.md") -> Evidence:
-    sentence = Sentence(doc_id, cited, RegionKind.LIST_ITEM, section=("Sowing",), lead=lead, page=None, tags={})
+    sentence = Sentence(
+        doc_id, cited, RegionKind.LIST_ITEM, section=("Sowing",), lead=lead, page=None, ocr=None, tags={}
+    )
     return Evidence(sentence, 0.75, "a.md:0-7")
 
 

@@ -17,7 +17,7 @@ from quoth.protocols import Reader
 from quoth.providers.hash_embedder import HashEmbedder
 from quoth.render import json_line, outcome_json, trace_json
 from quoth.select.rerank import CosineReranker
-from quoth.settings import Overrides
+from quoth.settings import IngestSettings, Overrides
 from quoth.stores.embedded import EmbeddedStore
 from quoth.types import (
     NO_FILTERS,
@@ -57,7 +57,15 @@ class Desk:
             (place / "corpus" / name).write_bytes(text.encode())
         self.profile = load_profile(profile)
         self.store = EmbeddedStore(place / "index")
-        ingest([place / "corpus"], store=self.store, embedder=EMBEDDER, profile=self.profile, progress=None)
+        ingest(
+            [place / "corpus"],
+            store=self.store,
+            embedder=EMBEDDER,
+            profile=self.profile,
+            settings=IngestSettings(),
+            prune=False,
+            progress=None,
+        )
 
     def engine(self, **flags: str) -> Engine:
         """With flags such as `selection__max_sentences="2"`."""

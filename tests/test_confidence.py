@@ -42,7 +42,7 @@ def analysis(text: str = "How deep is it sown?") -> Analysis:
 
 
 def ranked(place: int, relevance: float, text: str = "Sow.", matches: tuple[float, ...] = (0.5, 0.5)) -> Ranked:
-    sentence = Sentence("a.md", Quote(Span(place, place + 1), text), RegionKind.PARAGRAPH, (), None, None, {})
+    sentence = Sentence("a.md", Quote(Span(place, place + 1), text), RegionKind.PARAGRAPH, (), None, None, None, {})
     support = Support(relevance, odds(relevance), {}, matches)
     return Ranked(Candidate(sentence, 0.1, 0.1, (), b""), 0, 0.1, relevance, relevance, support)
 

@@ -9,7 +9,8 @@ from typing import cast
 
 import pytest
 
-from quoth.corpus.load import SourceFile, SourceText
+from quoth.corpus.documents import Source, split_document
+from quoth.corpus.load import SourceFile
 from quoth.decide import (
     ONE_PAGE,
     Case,
@@ -22,7 +23,6 @@ from quoth.decide import (
     ungrounded_number,
     unknown_entity,
 )
-from quoth.ingest import split_document
 from quoth.profiles import load_profile
 from quoth.protocols import Reader
 from quoth.retrieve.question import analyse
@@ -32,6 +32,7 @@ from quoth.types import (
     NO_FILTERS,
     Candidate,
     Evidence,
+    Extract,
     Filters,
     Objection,
     Question,
@@ -91,14 +92,15 @@ def case(
 
 def _split(doc_id: str, text: str) -> SplitDocument:
     file = SourceFile(doc_id, Path(doc_id), Path(), "markdown")
-    return split_document(file, SourceText(text, "utf-8", ""), fields={}, profile=GENERAL, fingerprint="")
+    source = Source(file, "", "utf-8", "", Extract(text, None, (), (), {}, ()))
+    return split_document(source, fields={}, profile=GENERAL, fingerprint="")
 
 
 def _sentence(doc_id: str, document: str, text: str) -> Sentence:
     start = document.index(text)
     section = tuple(line.removeprefix("# ") for line in document[:start].splitlines() if line.startswith("# "))[-1:]
     quote = Quote(Span(start, start + len(text)), text)
-    return Sentence(doc_id, quote, RegionKind.PARAGRAPH, section, lead=None, page=None, tags={})
+    return Sentence(doc_id, quote, RegionKind.PARAGRAPH, section, lead=None, page=None, ocr=None, tags={})
 
 
 def reason(objection: Objection | None) -> str | None:

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from quoth.corpus.changes import Refused
 from quoth.errors import CorpusError, SettingsError
-from quoth.ingest import IngestReport, Refused, ingest
+from quoth.ingest import IngestReport, ingest, remove
 from quoth.profile import Profile
 from quoth.profiles import load_profile, parse_profile
 from quoth.protocols import Progress
 from quoth.providers.hash_embedder import HashEmbedder
+from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.types import Document, Metadata, RegionKind, Sentence, Supersession, Vectors
 
@@ -48,10 +50,18 @@ class Corpus:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def ingest(self, *paths: Path, profile: Profile = AGRICULTURE, progress: Progress | None = None) -> IngestReport:
+    def ingest(
+        self, *paths: Path, profile: Profile = AGRICULTURE, prune: bool = False, progress: Progress | None = None
+    ) -> IngestReport:
         self.embedder.texts.clear()
         return ingest(
-            paths or [self.root], store=self.store, embedder=self.embedder, profile=profile, progress=progress
+            paths or [self.root],
+            store=self.store,
+            embedder=self.embedder,
+            profile=profile,
+            settings=IngestSettings(),
+            prune=prune,
+            progress=progress,
         )
 
     def document(self, doc_id: str) -> Document:
@@ -166,10 +176,10 @@ def test_the_same_profile_may_add_documents_from_elsewhere(corpus: Corpus, tmp_p
 
 
 def test_a_folder_without_documents_says_what_it_holds(corpus: Corpus) -> None:
-    corpus.put("a.pdf", "x")
-    corpus.put("b.pdf", "x")
+    corpus.put("a.png", "x")
+    corpus.put("b.png", "x")
 
-    with pytest.raises(CorpusError, match=r"no documents found \(only 2 \.pdf\)"):
+    with pytest.raises(CorpusError, match=r"no documents found \(only 2 \.png\)"):
         corpus.ingest()
 
 
@@ -266,7 +276,7 @@ def test_a_wrong_manifest_stops_before_anything_is_written(corpus: Corpus) -> No
     with pytest.raises(SettingsError, match="unknown fields titel"):
         corpus.ingest()
 
-    assert corpus.store.fingerprints() == {}
+    assert corpus.store.known() == {}
 
 
 def test_a_file_in_another_encoding_is_reported_with_it(corpus: Corpus) -> None:
@@ -289,9 +299,9 @@ def test_an_empty_file_is_a_document_without_sentences(corpus: Corpus) -> None:
 
 def test_files_of_other_formats_are_reported_by_ending(corpus: Corpus) -> None:
     corpus.put("a.md", "Sow.")
-    corpus.put("b.pdf", "x")
+    corpus.put("b.png", "x")
 
-    assert corpus.ingest().ignored == {".pdf": 1}
+    assert corpus.ingest().ignored == {".png": 1}
 
 
 def test_progress_counts_every_file(corpus: Corpus) -> None:
@@ -367,3 +377,245 @@ def test_a_title_in_surrogate_pairs_is_made_whole(corpus: Corpus) -> None:
     corpus.ingest()
 
     assert corpus.document("a.md").metadata.title == "\N{EAR OF MAIZE}"
+
+
+def ids(corpus: Corpus) -> list[str]:
+    with corpus.store.read() as reader:
+        return [document.id for document in reader.documents()]
+
+
+def test_a_document_whose_file_is_gone_stays_and_is_named(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    (corpus.root / "b.md").unlink()
+    report = corpus.ingest()
+
+    assert (report.gone, report.removed) == (("b.md",), ())
+    assert ids(corpus) == ["a.md", "b.md"]
+
+
+def test_pruning_removes_what_is_gone(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    (corpus.root / "b.md").unlink()
+    report = corpus.ingest(prune=True)
+
+    assert (report.gone, report.removed, report.unchanged) == ((), ("b.md",), 1)
+    assert ids(corpus) == ["a.md"]
+    assert report.info.sentences == 1
+
+
+def test_pruning_leaves_documents_of_other_folders_alone(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.md").write_text("Roll.")
+    corpus.ingest(corpus.root, other)
+    report = corpus.ingest(corpus.root, prune=True)
+
+    assert (report.gone, report.removed) == ((), ())
+    assert ids(corpus) == ["a.md", "b.md"]
+
+
+def test_pruning_with_a_single_file_removes_nothing(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    report = corpus.ingest(corpus.root / "a.md", prune=True)
+
+    assert report.removed == ()
+    assert ids(corpus) == ["a.md", "b.md"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into any folder")
+def test_nothing_is_pruned_when_a_folder_could_not_be_looked_into(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("closed/b.md", "Roll.")
+    corpus.ingest()
+    (corpus.root / "closed").chmod(0)
+    try:
+        report = corpus.ingest(prune=True)
+    finally:
+        (corpus.root / "closed").chmod(0o755)
+
+    assert report.removed == ()
+    assert ids(corpus) == ["a.md", "closed/b.md"]
+
+
+def test_a_renamed_file_is_recognised_and_nothing_is_embedded_again(corpus: Corpus) -> None:
+    corpus.put("old.md", "Sow at 2.5 cm. Roll.")
+    corpus.put("a.md", "Keep.")
+    corpus.ingest()
+    (corpus.root / "old.md").rename(corpus.root / "new.md")
+    report = corpus.ingest()
+
+    assert report.renamed == {"old.md": "new.md"}
+    assert (report.gone, report.removed, corpus.embedder.texts) == ((), (), [])
+    assert ids(corpus) == ["a.md", "new.md"]
+
+
+def test_a_copy_is_no_rename(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.ingest()
+    corpus.put("b.md", "Sow at 2.5 cm.")
+    report = corpus.ingest()
+
+    assert report.renamed == {}
+    assert ids(corpus) == ["a.md", "b.md"]
+
+
+def test_two_files_with_the_same_words_are_renamed_one_by_one(corpus: Corpus) -> None:
+    corpus.put("a.md", "Roll.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    (corpus.root / "a.md").rename(corpus.root / "c.md")
+    report = corpus.ingest()
+
+    assert report.renamed == {"a.md": "c.md"}
+    assert ids(corpus) == ["b.md", "c.md"]
+
+
+def test_a_folder_that_moved_can_be_pruned_afterwards(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("b.md", "Roll.")
+    first = corpus.ingest()
+    moved = corpus.root.rename(tmp_path / "moved")
+    again = corpus.ingest(moved)
+    (moved / "b.md").unlink()
+    report = corpus.ingest(moved, prune=True)
+
+    assert (again.unchanged, again.info.digest, corpus.embedder.texts) == (2, first.info.digest, [])
+    assert report.removed == ("b.md",)
+
+
+def test_a_folder_that_moved_and_changed_can_be_pruned_at_once(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    moved = corpus.root.rename(tmp_path / "moved")
+    (moved / "b.md").unlink()
+
+    assert corpus.ingest(moved, prune=True).removed == ("b.md",)
+
+
+def test_a_sentence_that_moved_inside_its_document_is_not_embedded_again(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.\n\nRoll after sowing.\n\nWait a week.")
+    corpus.ingest()
+    corpus.put("a.md", "Wait a week.\n\nA new line.\n\nSow at 2.5 cm.\n\nRoll after sowing.")
+    corpus.ingest()
+
+    assert corpus.embedder.texts == ["A new line."]
+
+
+def test_removing_needs_no_model_and_takes_only_what_is_named(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    info = remove(["b.md"], store=corpus.store)
+
+    assert (info.documents, info.sentences) == (1, 1)
+    assert ids(corpus) == ["a.md"]
+
+
+def test_removing_what_is_not_there_removes_nothing_and_names_the_nearest(corpus: Corpus) -> None:
+    corpus.put("guide.md", "Sow at 2.5 cm.")
+    corpus.put("b.md", "Roll.")
+    corpus.ingest()
+    with pytest.raises(CorpusError, match=r"no document 'guise\.md'") as caught:
+        remove(["b.md", "guise.md"], store=corpus.store)
+
+    assert caught.value.hint == "Did you mean 'guide.md'?"
+    assert ids(corpus) == ["b.md", "guide.md"]
+
+
+def test_the_last_document_can_be_removed_and_others_added(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.ingest()
+    remove(["a.md"], store=corpus.store)
+    assert ids(corpus) == []
+
+    corpus.put("b.md", "Roll.")
+    assert corpus.ingest().written == ("a.md", "b.md")
+
+
+def test_form_feeds_number_the_pages_of_plain_text(corpus: Corpus) -> None:
+    corpus.put("a.txt", "Sow at 2.5 cm.\n\fRoll after sowing.\n\f\fWait.")
+    corpus.ingest()
+
+    assert [(one.text, one.page) for one in corpus.sentences("a.txt")] == [
+        ("Sow at 2.5 cm.", 1),
+        ("Roll after sowing.", 2),
+        ("Wait.", 4),
+    ]
+
+
+def test_passages_are_stored(corpus: Corpus) -> None:
+    corpus.put("a.md", "# Sowing\n\nSow at 2.5 cm. Roll.")
+    corpus.ingest()
+    with corpus.store.read() as reader:
+        (passage,) = reader.passages("a.md")
+
+    assert (passage.section, passage.first, passage.last) == (("Sowing",), 0, 2)
+
+
+def test_a_word_broken_over_two_lines_is_found_whole(corpus: Corpus) -> None:
+    corpus.put("a.txt", "Sow the inocu-\nlated seed at 2.5 cm.")
+    corpus.ingest()
+
+    (sentence,) = corpus.sentences("a.txt")
+    assert "inocu-\nlated" in sentence.text
+    assert corpus.embedder.texts == ["Sow the inoculated inocu-lated seed at 2.5 cm."]
+
+
+def test_a_page_that_calls_itself_text_is_read_as_a_page(corpus: Corpus) -> None:
+    corpus.put("a.txt", "<!DOCTYPE html><html lang='en'><title>Guide</title><h1>Sowing</h1><p>Sow at 2.5 cm.</p>")
+    corpus.ingest()
+
+    document = corpus.document("a.txt")
+    assert (document.format, document.encoding, document.text) == ("html", "", "Sowing\n\nSow at 2.5 cm.")
+    assert "selectolax" in document.extractor
+    assert (document.metadata.title, document.metadata.language) == ("Guide", "en")
+
+
+def test_the_manifest_wins_over_a_documents_own_properties(corpus: Corpus) -> None:
+    corpus.put("a.html", "<html lang='en'><title>Draft 3</title><p>Sow at 2.5 cm.</p>")
+    corpus.put("corpus.yaml", 'documents:\n  - {match: "*.html", title: "Sowing guide"}')
+    corpus.ingest()
+
+    assert (corpus.about("a.html").title, corpus.about("a.html").language) == ("Sowing guide", "en")
+
+
+def test_a_file_that_its_extractor_refuses_is_named_and_the_others_are_read(corpus: Corpus) -> None:
+    corpus.put("a.pdf", b"%PDF-1.7 and nothing more")
+    corpus.put("b.md", "Roll.")
+    report = corpus.ingest()
+
+    assert [one.path for one in report.refused] == ["a.pdf"]
+    assert report.written == ("b.md",)
+
+
+def test_a_file_over_the_limit_is_refused_by_name(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow.\n" * 300_000)
+    corpus.put("b.md", "Roll.")
+    report = ingest(
+        [corpus.root],
+        store=corpus.store,
+        embedder=corpus.embedder,
+        profile=AGRICULTURE,
+        settings=IngestSettings(max_file_mb=1),
+        prune=False,
+        progress=None,
+    )
+
+    assert [(one.path, one.why) for one in report.refused] == [("a.md", "it has more than 1 MB")]
+    assert "ingest.max_file_mb" in report.refused[0].hint
+
+
+def test_a_successor_that_is_not_there_is_noted(corpus: Corpus) -> None:
+    corpus.put("old.md", "---\nsuperseded_by: new.md\n---\nSow at 2.5 cm.")
+    assert corpus.ingest().notes == {"old.md": ("it is superseded by 'new.md', which the index does not hold",)}
+
+    corpus.put("new.md", "Sow at 3 cm.")
+    assert corpus.ingest().notes == {}

@@ -50,7 +50,7 @@ class Words:
 def case(question: str, *texts: str, profile: str = "agriculture", supporting: Sequence[Sentence] = ()) -> Case:
     """A question over a corpus of one document that holds these texts."""
     text = "\n".join(texts)
-    document = Document("a.md", text, "", "", "utf-8", "text", ABOUT)
+    document = Document("a.md", text, "", "", "utf-8", "text", "", ABOUT)
     ranked = tuple(Ranked(Candidate(one, 0.5, 0.5, (), b""), 0, 0.5, 0.5, 0.5, None) for one in supporting)
     return Case(
         analysis=analyse(
@@ -66,7 +66,7 @@ def case(question: str, *texts: str, profile: str = "agriculture", supporting: S
 
 def sentence(text: str, *, tags: Tags | None = None, section: tuple[str, ...] = ()) -> Sentence:
     quote = Quote(Span(0, len(text)), text)
-    return Sentence("a.md", quote, RegionKind.PARAGRAPH, section, lead=None, page=None, tags=tags or {})
+    return Sentence("a.md", quote, RegionKind.PARAGRAPH, section, lead=None, page=None, ocr=None, tags=tags or {})
 
 
 def why(

@@ -50,6 +50,7 @@ SENTENCE = Sentence(
     ("Sowing", "Depth"),
     lead=None,
     page=None,
+    ocr=None,
     tags={"crop": ("canola", "corn"), "practice": ("planting",)},
 )
 ABOUT = Metadata(
@@ -105,6 +106,7 @@ def test_a_sentence_carries_its_place_tags_and_source() -> None:
         "score": 0.91,
         "section": ["Sowing", "Depth"],
         "page": None,
+        "ocr_confidence": None,
         "doc_sha256": "f" * 64,
         "region": "paragraph",
         "lead": None,
@@ -164,7 +166,7 @@ def test_a_sentence_of_an_index_is_listed_with_its_place() -> None:
 
 
 def test_a_document_is_listed_with_both_its_hashes() -> None:
-    listed = document_json(DocumentInfo("a.md", "1" * 64, "2" * 64, "cp1252", "text", 30, 2, ABOUT))
+    listed = document_json(DocumentInfo("a.md", "1" * 64, "2" * 64, "cp1252", "text", "", 30, 2, 0, ABOUT))
 
     assert (listed["doc_sha256"], listed["source_sha256"], listed["encoding"]) == ("1" * 64, "2" * 64, "cp1252")
     assert listed["superseded_by"] == [{"section": "Depth", "by": "b.md"}, {"section": "Width", "by": "c.md"}]

@@ -18,7 +18,7 @@ from quoth.profiles import load_profile
 from quoth.providers.hash_embedder import HashEmbedder
 from quoth.questions import read_questions
 from quoth.render import outcome_json
-from quoth.settings import Overrides
+from quoth.settings import IngestSettings, Overrides
 from quoth.stores.embedded import EmbeddedStore
 from quoth.types import Question, Reason
 
@@ -50,7 +50,15 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, A
         chosen = load_profile(profile)
         if profile not in stores:
             stores[profile] = EmbeddedStore(place / profile)
-            ingest([place / "corpus"], store=stores[profile], embedder=embedder, profile=chosen, progress=None)
+            ingest(
+                [place / "corpus"],
+                store=stores[profile],
+                embedder=embedder,
+                profile=chosen,
+                settings=IngestSettings(),
+                prune=False,
+                progress=None,
+            )
         settings = overrides.over(chosen.settings, profile=profile)
         engine = Engine(embedder, None, None, chosen, settings, settings.digest)
         (one,) = read_questions([question])

@@ -15,6 +15,7 @@ from quoth.types import (
     Cover,
     DocumentInfo,
     Outcome,
+    Passage,
     Quote,
     Ranked,
     RunNotes,
@@ -66,6 +67,7 @@ def citation_json(citation: Citation) -> dict[str, Any]:
         "score": _rounded(citation.score),
         "section": list(sentence.section),
         "page": sentence.page,
+        "ocr_confidence": None if sentence.ocr is None else _rounded(sentence.ocr),
         "doc_sha256": citation.doc_sha256,
         "region": sentence.kind.value,
         "lead": _quote_json(sentence.lead) if sentence.lead else None,
@@ -94,9 +96,26 @@ def sentence_json(sentence: Sentence) -> dict[str, Any]:
         "region": sentence.kind.value,
         "section": list(sentence.section),
         "page": sentence.page,
+        "ocr_confidence": None if sentence.ocr is None else _rounded(sentence.ocr),
         "tags": main_tags(sentence.tags),
         "all_tags": {facet: list(values) for facet, values in sentence.tags.items()},
         "lead": _quote_json(sentence.lead) if sentence.lead else None,
+    }
+
+
+def passage_json(passage: Passage, content: str) -> dict[str, Any]:
+    """A passage as `show --passages` lists it."""
+    return {
+        "passage_id": passage.id,
+        "doc_id": passage.doc_id,
+        "start": passage.span.start,
+        "end": passage.span.end,
+        "section": list(passage.section),
+        "page": passage.page,
+        "tokens": passage.tokens,
+        "first_sentence": passage.first,
+        "last_sentence": passage.last,
+        "text": content,
     }
 
 
@@ -113,7 +132,9 @@ def document_json(info: DocumentInfo) -> dict[str, Any]:
         "language": about.language,
         "tags": {facet: list(values) for facet, values in about.tags.items()},
         "format": info.format,
-        "encoding": info.encoding,
+        "encoding": info.encoding or None,
+        "extractor": info.extractor or None,
+        "pages": info.pages or None,
         "characters": info.characters,
         "sentences": info.sentences,
         "doc_sha256": info.sha256,

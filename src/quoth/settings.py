@@ -95,6 +95,19 @@ class EmbeddingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """What a file may cost: the limits on its size, and on the time and memory of the process that extracts its text.
+
+    `workers` 0 means one for each core.
+    """
+
+    max_file_mb: int = _between(1, 1_000_000, 512)
+    seconds: float = _between(0.1, 86_400, 120.0)
+    memory_mb: int = _between(256, 10**7, 4_096)
+    workers: int = _between(0, 1_024, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSettings:
     """Above `faiss_threshold` vectors the dense search is approximate, with exact rescoring."""
 
@@ -126,6 +139,7 @@ class Settings:
     selection: SelectionSettings = SelectionSettings()
     decision: DecisionSettings = DecisionSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    ingest: IngestSettings = IngestSettings()
     store: StoreSettings = StoreSettings()
     calibration: CalibrationSettings = CalibrationSettings()
 
@@ -133,7 +147,7 @@ class Settings:
     def digest(self) -> str:
         """A short name for the values that can change an answer; threads, batches and thresholds of speed cannot."""
         values = asdict(self)
-        del values["store"], values["embedding"]["threads"], values["embedding"]["batch_size"]
+        del values["store"], values["ingest"], values["embedding"]["threads"], values["embedding"]["batch_size"]
         if self.calibration.threshold is None:
             del values["calibration"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]

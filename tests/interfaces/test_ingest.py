@@ -104,3 +104,53 @@ def test_a_document_may_have_any_name(tmp_path: Path, name: str) -> None:
     assert run("show", f"folder/{name}", "--text", "--index", tmp_path / "index").text == CANOLA
     assert name in run("docs", "--index", tmp_path / "index").text
     assert run("export", tmp_path / "out", "--index", tmp_path / "index").code == 0
+
+
+def test_what_is_gone_is_named_and_pruned_on_demand(own: SmallCorpus) -> None:
+    run("ingest", own.folder, "--index", own.index)
+    (own.folder / "wheat.md").unlink()
+
+    kept = run("ingest", own.folder, "--index", own.index)
+    assert "1 documents have no file any more (wheat.md); --prune removes them" in kept.talk
+    assert _status(own.index)["documents"] == 4
+
+    pruned = run("ingest", own.folder, "--index", own.index, "--prune")
+    assert "removed wheat.md: its file is gone" in pruned.talk
+    assert _status(own.index)["documents"] == 3
+    assert failed(run("show", "wheat.md", "--index", own.index), "no document 'wheat.md'")
+
+
+def test_a_renamed_file_is_told(own: SmallCorpus) -> None:
+    run("ingest", own.folder, "--index", own.index)
+    (own.folder / "wheat.md").rename(own.folder / "winter-wheat.md")
+
+    assert "renamed wheat.md to winter-wheat.md" in run("ingest", own.folder, "--index", own.index).talk
+
+
+def test_documents_are_removed_by_id(own: SmallCorpus) -> None:
+    ran = run("remove", "wheat.md", "canola.md", "--index", own.index)
+
+    assert (ran.code, ran.data) == (0, b"")
+    assert "2 documents removed" in ran.talk
+    assert _status(own.index)["documents"] == 2
+
+
+def test_removing_an_unknown_document_removes_nothing(own: SmallCorpus) -> None:
+    assert failed(run("remove", "wheat.md", "weat.md", "--index", own.index), "no document 'weat.md'", "wheat.md")
+    assert _status(own.index)["documents"] == 4
+
+
+def test_a_page_is_read_and_quoted_from_its_canonical_text(tmp_path: Path) -> None:
+    page = "<html><body><nav><a href='/'>Home</a></nav><h1>Rye</h1><p>Sow rye at 2 cm in October.</p></body></html>"
+    write_files(tmp_path / "pages", {"rye.html": page})
+    index = tmp_path / "index"
+
+    assert run("ingest", tmp_path / "pages", "--index", index).code == 0
+    answer = run("ask", "Sow rye at 2 cm in October", "--json", "--index", index).object["answer_sentences"][0]
+    text = run("show", "rye.html", "--text", "--index", index).text
+    assert text[answer["start"] : answer["end"]] == answer["text"] == "Sow rye at 2 cm in October."
+    assert answer["section"] == ["Rye"]
+    assert run("verify", "--index", index, "--root", tmp_path / "pages").code == 0
+    about = run("show", "rye.html", "--json", "--index", index).object
+    assert (about["format"], about["encoding"]) == ("html", None)
+    assert about["extractor"].startswith("selectolax")

@@ -120,3 +120,43 @@ def test_an_exported_corpus_can_be_ingested_again(small: SmallCorpus, tmp_path: 
         run("status", "--index", index, "--json").object["digest"] for index in (small.index, tmp_path / "again")
     ]
     assert digests[0] == digests[1]
+
+
+def test_docs_shows_only_columns_that_say_something(small: SmallCorpus) -> None:
+    header = run("docs", "--index", small.index).lines[0].split()
+
+    assert {"document", "format", "sentences", "title"} <= set(header)
+    assert not {"pages", "superseded"} & set(header)
+
+
+def test_show_passages_slices_the_text(small: SmallCorpus) -> None:
+    source = small.source("canola.md")
+    passages = run("show", "canola.md", "--passages", "--json", "--index", small.index).objects
+    plain = run("show", "canola.md", "--passages", "--index", small.index)
+
+    assert passages
+    assert len(plain.lines) == len(passages)
+    for one in passages:
+        assert source[one["start"] : one["end"]] == one["text"]
+        assert one["passage_id"] == f"canola.md:{one['start']}-{one['end']}"
+
+
+def test_show_span_prints_the_slice_and_its_places(small: SmallCorpus) -> None:
+    source = small.source("canola.md")
+    plain = run("show", "canola.md", "--span", "3:20", "--index", small.index)
+    listed = run("show", "canola.md", "--span", "3:20", "--json", "--index", small.index).object
+
+    assert plain.text == source[3:20] + "\n"
+    assert listed == {
+        "doc_id": "canola.md",
+        "start": 3,
+        "end": 20,
+        "text": source[3:20],
+        "unit": "point",
+        "rectangles": [],
+    }
+
+
+@pytest.mark.parametrize("span", ["3", "20:3", "a:b", "0:99999999"])
+def test_a_span_that_is_none_is_refused(small: SmallCorpus, span: str) -> None:
+    assert failed(run("show", "canola.md", "--span", span, "--index", small.index))

@@ -32,12 +32,12 @@ PLAIN = Metadata(None, None, None, None, (), None, {})
 
 def ranked(score: float, *, doc_id: str = "a.md", tags: Tags | None = None, section: tuple[str, ...] = ()) -> Ranked:
     quote = Quote(Span(0, 4), "Sow.")
-    sentence = Sentence(doc_id, quote, RegionKind.PARAGRAPH, section, lead=None, page=None, tags=tags or {})
+    sentence = Sentence(doc_id, quote, RegionKind.PARAGRAPH, section, lead=None, page=None, ocr=None, tags=tags or {})
     return Ranked(Candidate(sentence, score, score, ("lexical",), b""), 0, score, score, score, None)
 
 
 def document(doc_id: str, metadata: Metadata) -> DocumentInfo:
-    return DocumentInfo(doc_id, "", "", "utf-8", "markdown", 4, 1, metadata)
+    return DocumentInfo(doc_id, "", "", "utf-8", "markdown", "", 4, 1, 0, metadata)
 
 
 def boosted(

@@ -22,7 +22,7 @@ ANALYSIS = analyse(
 
 def candidate(lexical: float, dense: float, *, doc_id: str = "a.md", start: int = 0) -> Candidate:
     quote = Quote(Span(start, start + 4), "Sow.")
-    sentence = Sentence(doc_id, quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, tags={})
+    sentence = Sentence(doc_id, quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, ocr=None, tags={})
     return Candidate(sentence, lexical, dense, ("lexical", "dense"), b"")
 
 

@@ -15,7 +15,7 @@ def found(**scores: float) -> Found:
     items = []
     for name, score in scores.items():
         quote = Quote(Span(ord(name), ord(name) + 1), name)
-        sentence = Sentence("a.md", quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, tags={})
+        sentence = Sentence("a.md", quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, ocr=None, tags={})
         items.append(Candidate(sentence, score, score, ("lexical",), b""))
     vectors = np.asarray([[ord(name)] for name in scores], dtype=np.float32).reshape(len(scores), 1)
     ranked = tuple(Ranked(one, row, one.dense, one.dense, one.dense, None) for row, one in enumerate(items))

@@ -22,7 +22,7 @@ def page(*lines: str) -> tuple[list[Sentence], Sentence]:
         text = plain.removeprefix(ITEM)
         quote = Quote(Span(1_000 * place, 1_000 * place + len(text)), text)
         kind = RegionKind.LIST_ITEM if item else RegionKind.PARAGRAPH
-        one = Sentence("a.md", quote, kind, (), lead=lead if item else None, page=None, tags={})
+        one = Sentence("a.md", quote, kind, (), lead=lead if item else None, page=None, ocr=None, tags={})
         lead = lead if item else quote
         sentences.append(one)
         quoted = one if line.startswith(MARK) else quoted

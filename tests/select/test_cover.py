@@ -39,7 +39,7 @@ def ranked(
     text: str, score: float = 0.5, *, section: tuple[str, ...] = (), tags: Tags | None = None, doc_id: str = "a.md"
 ) -> Ranked:
     quote = Quote(Span(0, len(text)), text)
-    sentence = Sentence(doc_id, quote, RegionKind.PARAGRAPH, section, lead=None, page=None, tags=tags or {})
+    sentence = Sentence(doc_id, quote, RegionKind.PARAGRAPH, section, lead=None, page=None, ocr=None, tags=tags or {})
     return Ranked(Candidate(sentence, score, score, (), b""), 0, score, score, score, None)
 
 

@@ -18,7 +18,9 @@ from quoth.types import Candidate, Quote, Ranked, RegionKind, Sentence, Span, Ve
 def sentence(
     text: str, start: int = 0, *, section: tuple[str, ...] = (), kind: RegionKind = RegionKind.PARAGRAPH
 ) -> Sentence:
-    return Sentence("a.md", Quote(Span(start, start + len(text)), text), kind, section, lead=None, page=None, tags={})
+    return Sentence(
+        "a.md", Quote(Span(start, start + len(text)), text), kind, section, lead=None, page=None, ocr=None, tags={}
+    )
 
 
 def in_a_row(*texts: str) -> list[Sentence]:

@@ -20,7 +20,7 @@ PROBE = Probe(
 
 
 def candidate(text: str, *codes: tuple[int, int], lexical: float = 0.0) -> Candidate:
-    sentence = Sentence("a.md", Quote(Span(0, 1), text), RegionKind.PARAGRAPH, ("Soil",), None, None, {})
+    sentence = Sentence("a.md", Quote(Span(0, 1), text), RegionKind.PARAGRAPH, ("Soil",), None, None, None, {})
     return Candidate(sentence, lexical, 0.0, ("lexical",), bytes(first | second << 4 for first, second in codes))
 
 

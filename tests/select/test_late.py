@@ -49,7 +49,7 @@ def test_a_sentence_is_matched_alike_whatever_it_is_compared_with(
 
 def ranked(place: int, relevance: float, *likeness: float) -> Ranked:
     quote = Quote(Span(place, place + 1), "x")
-    sentence = Sentence("a.md", quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, tags={})
+    sentence = Sentence("a.md", quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, ocr=None, tags={})
     support = Support(relevance, None, {}, likeness)
     return Ranked(Candidate(sentence, 0, 0, (), b""), 0, 0, relevance, relevance, support)
 

@@ -53,7 +53,7 @@ def found(**scores: tuple[float, float]) -> tuple[Ranked, ...]:
     items = []
     for place, (text, (lexical, dense)) in enumerate(scores.items()):
         quote = Quote(Span(place * 10, place * 10 + len(text)), text)
-        sentence = Sentence("a.md", quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, tags={})
+        sentence = Sentence("a.md", quote, RegionKind.PARAGRAPH, section=(), lead=None, page=None, ocr=None, tags={})
         items.append(Candidate(sentence, lexical, dense, ("lexical",), b""))
     candidates = Candidates(tuple(items), np.eye(4, dtype=np.float32)[: len(items)])
     return fuse(candidates, ANALYSIS, mode="lexical")

@@ -14,7 +14,9 @@ AGRICULTURE = load_profile("agriculture")
 
 
 def serves(question: str, tags: Tags) -> bool:
-    sentence = Sentence("a.md", Quote(Span(0, 4), "Sow."), RegionKind.PARAGRAPH, (), lead=None, page=None, tags=tags)
+    sentence = Sentence(
+        "a.md", Quote(Span(0, 4), "Sow."), RegionKind.PARAGRAPH, (), lead=None, page=None, ocr=None, tags=tags
+    )
     analysis = analyse(Question("1", question, NO_FILTERS), profile=AGRICULTURE, settings=RetrievalSettings())
     return on_topic(sentence, analysis, AGRICULTURE)
 

@@ -10,12 +10,26 @@ from queue import Queue
 from typing import TYPE_CHECKING
 
 from quoth import ask as read_path
+from quoth.corpus.printed import printed
 from quoth.errors import NoIndex, QuestionError
 from quoth.profile import Profile
 from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
 from quoth.protocols import Progress, Store
 from quoth.settings import NO_OVERRIDES, Overrides, Settings
-from quoth.types import Asked, Document, DocumentInfo, Filters, IndexInfo, Outcome, Question, Sentence, Tags
+from quoth.types import (
+    Asked,
+    Box,
+    Document,
+    DocumentInfo,
+    Filters,
+    IndexInfo,
+    Outcome,
+    Passage,
+    Question,
+    Sentence,
+    Span,
+    Tags,
+)
 from quoth.wiring import circumstances_of, engine_for, open_embedder, open_store
 
 if TYPE_CHECKING:
@@ -45,11 +59,21 @@ class Quoth:
         *,
         index: str | Path = ".quoth",
         profile: str | None = None,
+        prune: bool = False,
         settings: Mapping[str, object] | None = None,
     ) -> Quoth:
-        """Ingest folders or files into an index, made when there is none yet, and open it."""
+        """Ingest folders or files into an index, made when there is none yet, and open it.
+
+        `prune` removes the documents whose files are gone from these folders.
+        """
         several = [paths] if isinstance(paths, str | Path) else paths
-        ingest_paths([Path(path) for path in several], Path(index), profile=profile, overrides=_overrides(settings))
+        ingest_paths(
+            [Path(path) for path in several],
+            Path(index),
+            profile=profile,
+            prune=prune,
+            overrides=_overrides(settings),
+        )
         return cls.open(index, settings=settings)
 
     def prepare(self) -> None:
@@ -139,6 +163,25 @@ class Quoth:
         with self._store.read() as reader:
             return tuple(reader.sentences(doc_id))
 
+    def passages(self, doc_id: str) -> tuple[Passage, ...]:
+        """The passages of a document in reading order; each one's neighbours stand beside it."""
+        with self._store.read() as reader:
+            return reader.passages(doc_id)
+
+    def locate(self, doc_id: str, start: int, end: int) -> tuple[tuple[int, Box], ...]:
+        """Where a slice of a document is printed: page numbers with one rectangle for each line of it, in points from
+        the top left corner. Empty for a format without pages."""
+        with self._store.read() as reader:
+            pages = next((info.pages for info in reader.documents([doc_id])), 0)
+            numbered = (reader.page(doc_id, number) for number in range(1, pages + 1))
+            return printed((page for page in numbered if page is not None), Span(start, end))
+
+    def remove(self, *doc_ids: str) -> IndexInfo:
+        """Take documents out of the index; `CorpusError` when one is not there, and then all stay."""
+        from quoth.ingest import remove
+
+        return remove(doc_ids, store=self._store)
+
     def _engine_for(self, info: IndexInfo) -> read_path.Engine:
         with self._engine_lock:  # or every thread that comes first would load the model
             if self._engine is None or self._engine[0] != info.digest:
@@ -164,7 +207,13 @@ def _deliver_each(
 
 
 def ingest_paths(
-    paths: Sequence[Path], index: Path, *, profile: str | None, overrides: Overrides, progress: Progress | None = None
+    paths: Sequence[Path],
+    index: Path,
+    *,
+    profile: str | None,
+    overrides: Overrides,
+    prune: bool = False,
+    progress: Progress | None = None,
 ) -> IngestReport:
     """Bring the index up to date with the files under `paths`."""
     from quoth.ingest import ingest  # a question does not need the splitter
@@ -174,7 +223,15 @@ def ingest_paths(
     settings = overrides.over(chosen.settings, profile=chosen.name)
     store = open_store(index, settings.store)
     embedder = open_embedder(settings.embedding)
-    return ingest(paths, store=store, embedder=embedder, profile=chosen, progress=progress)
+    return ingest(
+        paths,
+        store=store,
+        embedder=embedder,
+        profile=chosen,
+        settings=settings.ingest,
+        prune=prune,
+        progress=progress,
+    )
 
 
 def _stored_profile(store: Store) -> Profile | None:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from quoth.errors import QuothError
-from quoth.interfaces.cli import ask, batch, calibrate, demo, evaluate, export, ingest, inspect, verify
+from quoth.interfaces.cli import ask, batch, calibrate, demo, evaluate, export, ingest, inspect, remove, verify
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
@@ -65,6 +65,7 @@ app.command("batch")(batch.command)
 app.command("verify")(verify.command)
 app.command("eval")(evaluate.command)
 app.command("calibrate")(calibrate.command)
+app.command("remove")(remove.command)
 app.command("docs")(inspect.docs)
 app.command("show")(inspect.show)
 app.command("status")(inspect.status)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    paths: Annotated[list[Path], typer.Argument(help="Folders or files with .md and .txt documents.")],
+    paths: Annotated[list[Path], typer.Argument(help="Folders or files: PDF, Word, HTML, Markdown, plain text.")],
     index: IndexOption = DEFAULT_INDEX,
     profile: Annotated[
         str | None,
@@ -24,6 +24,9 @@ def command(
             envvar="QUOTH_PROFILE", help="A shipped profile (agriculture, general, governance) or a YAML file."
         ),
     ] = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove the documents whose files are gone from these folders.")
+    ] = False,
     config: ConfigOption = None,
     assignments: SetOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
@@ -35,7 +38,12 @@ def command(
     try:
         with progress_bars(quiet=quiet) as progress:
             report = ingest_paths(
-                paths, index, profile=profile, overrides=overrides(config, assignments), progress=progress
+                paths,
+                index,
+                profile=profile,
+                prune=prune,
+                overrides=overrides(config, assignments),
+                progress=progress,
             )
     except KeyboardInterrupt:
         typer.echo("interrupted: the index serves what it held before; run the same command to go on", err=True)
@@ -51,6 +59,16 @@ def command(
 def _summary(report: IngestReport, index: Path) -> None:
     for doc_id, encoding in report.converted.items():
         typer.echo(f"converted {doc_id} from {encoding}", err=True)
+    for doc_id, notes in report.notes.items():
+        for note in notes:
+            typer.secho(f"note on {doc_id}: {note}", err=True, fg="yellow")
+    for before, now in report.renamed.items():
+        typer.echo(f"renamed {before} to {now}", err=True)
+    for doc_id in report.removed:
+        typer.echo(f"removed {doc_id}: its file is gone", err=True)
+    if report.gone:
+        named = ", ".join(report.gone[:3]) + (", ..." if len(report.gone) > 3 else "")
+        typer.echo(f"{len(report.gone)} documents have no file any more ({named}); --prune removes them", err=True)
     if report.ignored:
         others = ", ".join(f"{count} {ending}" for ending, count in sorted(report.ignored.items()))
         typer.echo(f"left out files of other formats: {others}", err=True)

@@ -12,8 +12,9 @@ import typer
 
 from quoth.errors import QuothError
 from quoth.interfaces.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, complete_doc_id, open_quoth
-from quoth.render import document_json, json_line, main_tags, sentence_json
-from quoth.types import Document, DocumentInfo, Sentence
+from quoth.interfaces.python import Quoth
+from quoth.render import document_json, json_line, main_tags, passage_json, sentence_json
+from quoth.types import Document, DocumentInfo, Passage, Sentence, Span
 
 
 def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
@@ -27,17 +28,34 @@ def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> Non
             typer.echo(json_line(document_json(info)))
         return
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from quoth.interfaces.cli.terminal import OUT, one_line
 
-    table = Table("document", "sentences", "type", "binding", "effective", "title", box=None, pad_edge=False)
-    for info in documents:
-        about = info.metadata
-        binding = {True: "yes", False: "no", None: ""}[about.is_binding]
-        cells = (info.id, str(info.sentences), about.document_type, binding, about.effective_date, about.title)
-        table.add_row(*(escape(one_line(cell or "")) for cell in cells))
+    rows = [_listed(info) for info in documents]
+    columns = [name for name in rows[0] if any(row[name] for row in rows)] if rows else ["document"]
+    table = Table(*(Column(name, overflow="fold") for name in columns), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(escape(one_line(row[name])) for name in columns))
     OUT.print(table)
+
+
+def _listed(info: DocumentInfo) -> dict[str, str]:
+    """A row of the listing; a column that is empty for every document is not shown."""
+    about = info.metadata
+    return {
+        "document": info.id,
+        "format": info.format,
+        "pages": str(info.pages or ""),
+        "sentences": str(info.sentences),
+        "type": about.document_type or "",
+        "binding": {True: "yes", False: "no", None: ""}[about.is_binding],
+        "effective": about.effective_date or "",
+        "superseded by": ", ".join(f"{one.by} ({one.section or 'all'})" for one in about.superseded_by),
+        "language": about.language or "",
+        "tags": ", ".join(f"{facet} {value}" for facet, values in about.tags.items() for value in values),
+        "title": about.title or "",
+    }
 
 
 def show(
@@ -47,9 +65,14 @@ def show(
     index: IndexOption = DEFAULT_INDEX,
     text: Annotated[bool, typer.Option("--text", help="Print the canonical text, exactly.")] = False,
     sentences: Annotated[bool, typer.Option("--sentences", help="List every sentence with its place.")] = False,
+    passages: Annotated[bool, typer.Option("--passages", help="List every passage with its place.")] = False,
+    span: Annotated[
+        str | None,
+        typer.Option("--span", metavar="START:END", help="Print this slice, and where it stands on its pages."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a document: what is known about it, its text, or how it was split.
+    """Show a document: what is known about it, its text, how it was split, or where a quote is printed.
 
     Example: `quoth show canola/guide.md --sentences --json`
     """
@@ -61,6 +84,10 @@ def show(
         sys.stdout.buffer.write(document.text.encode("utf-8"))
     elif sentences:
         _show_sentences(quoth.sentences(doc_id), as_json=as_json)
+    elif passages:
+        _show_passages(document, quoth.passages(doc_id), as_json=as_json)
+    elif span is not None:
+        _show_span(quoth, document, _parsed(span, document), as_json=as_json)
     else:
         info = next(one for one in quoth.documents() if one.id == doc_id)
         _show_about(document, info, as_json=as_json)
@@ -72,8 +99,46 @@ def _show_sentences(sentences: tuple[Sentence, ...], *, as_json: bool) -> None:
             typer.echo(json_line(sentence_json(sentence)))
             continue
         span = sentence.quote.span
-        about = [sentence.kind.value, " > ".join(sentence.section), *main_tags(sentence.tags).values()]
+        page = f"page {sentence.page}" if sentence.page else ""
+        about = [sentence.kind.value, page, " > ".join(sentence.section), *main_tags(sentence.tags).values()]
         typer.echo(f"{span.start}-{span.end}\t{' · '.join(one for one in about if one)}\t{sentence.text!r}")
+
+
+def _show_passages(document: Document, passages: tuple[Passage, ...], *, as_json: bool) -> None:
+    for passage in passages:
+        content = document.quote(passage.span)
+        if as_json:
+            typer.echo(json_line(passage_json(passage, content)))
+            continue
+        page = f"page {passage.page}" if passage.page else ""
+        about = [f"{passage.tokens} tokens", page, " > ".join(passage.section)]
+        typer.echo(
+            f"{passage.span.start}-{passage.span.end}\t{' · '.join(one for one in about if one)}\t{content[:80]!r}"
+        )
+
+
+def _parsed(text: str, document: Document) -> Span:
+    start, _, end = text.partition(":")
+    try:
+        span = Span(int(start), int(end))
+    except ValueError as error:
+        raise QuothError(f"--span {text} is not START:END", hint="For example: --span 1200:1268") from error
+    if span.end > len(document.text):
+        raise QuothError(f"{document.id} has {len(document.text)} characters", hint="Take offsets from a citation.")
+    return span
+
+
+def _show_span(quoth: Quoth, document: Document, span: Span, *, as_json: bool) -> None:
+    """The slice and its rectangles, so that any viewer can draw them on the page."""
+    places = quoth.locate(document.id, span.start, span.end)
+    if as_json:
+        rectangles = [{"page": page, "box": list(box)} for page, box in places]
+        slice_ = {"doc_id": document.id, "start": span.start, "end": span.end, "text": document.quote(span)}
+        typer.echo(json_line({**slice_, "unit": "point", "rectangles": rectangles}))
+        return
+    typer.echo(document.quote(span))
+    for page, box in places:
+        typer.echo(f"page {page}: " + " ".join(f"{side:g}" for side in box))
 
 
 def _show_about(document: Document, info: DocumentInfo, *, as_json: bool) -> None:

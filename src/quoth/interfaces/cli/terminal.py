@@ -66,8 +66,12 @@ def _print_citation(number: int, citation: Citation) -> None:
     OUT.print(Padding(f"{lead}[bold]{escape(one_line(sentence.text))}[/bold]", (0, 0, 0, 4)))
     span = sentence.quote.span
     about = [f"{sentence.doc_id}[{span.start}:{span.end}]"]
+    if sentence.page:
+        about.append(f"page {sentence.page}")
     if sentence.section:
         about.append(" > ".join(sentence.section))
+    if sentence.ocr is not None:
+        about.append(f"read from a picture, {sentence.ocr:.0%} sure")
     about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
     if citation.authority:
         about.append(citation.authority)

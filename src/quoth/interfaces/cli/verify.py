@@ -11,13 +11,18 @@ from typing import Annotated, Any
 
 import typer
 
-from quoth.corpus.load import read_text, text_sha256
+from quoth.corpus.extraction import Extraction
+from quoth.corpus.kinds import recognise
+from quoth.corpus.load import read_bytes, text_sha256
 from quoth.errors import QuothError, UnreadableFile
 from quoth.interfaces.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, open_quoth
 from quoth.interfaces.python import Quoth
 from quoth.render import json_line
+from quoth.settings import IngestSettings
 from quoth.types import DocumentInfo
 from quoth.verify import Failure, TextOf, Verification, verify_run
+
+_LIMITS = IngestSettings()
 
 
 def command(
@@ -35,11 +40,14 @@ def command(
 
     Examples: `quoth verify run.jsonl --root guides/` and `quoth verify --index .quoth --sample 200`
     """
-    if run is None:
-        result = _verify_index(open_quoth(index), sample=sample, seed=seed, root=root)
-    else:
-        text_of = _from_files(root) if root else _from_index(open_quoth(index))
-        result = verify_run(_results(run), text_of)
+    with Extraction(_LIMITS) as extraction:
+        if run is None:
+            quoth = open_quoth(index)
+            text_of = _from_files(root, extraction) if root else _from_index(quoth)
+            result = _verify_index(quoth, text_of, sample=sample, seed=seed)
+        else:
+            text_of = _from_files(root, extraction) if root else _from_index(open_quoth(index))
+            result = verify_run(_results(run), text_of)
     _print(result, as_json=as_json)
     if result.failures:
         raise typer.Exit(1)
@@ -99,7 +107,7 @@ def _from_index(quoth: Quoth) -> TextOf:
     return text_of
 
 
-def _from_files(root: Path) -> TextOf:
+def _from_files(root: Path, extraction: Extraction) -> TextOf:
     inside = root.resolve()
 
     @lru_cache(maxsize=64)
@@ -108,16 +116,17 @@ def _from_files(root: Path) -> TextOf:
             path = (root / doc_id).resolve()
             if not path.is_relative_to(inside) or not path.is_file():
                 return None
-            return read_text(path, label=doc_id).text
+            form = recognise(path)
+            data = read_bytes(path, label=doc_id, most_mb=_LIMITS.max_file_mb)
+            return form and extraction.read(data, form=form, label=doc_id)[0].text
         except (OSError, ValueError, RuntimeError, UnreadableFile):  # an id that can be no path names no document
             return None
 
     return text_of
 
 
-def _verify_index(quoth: Quoth, *, sample: int | None, seed: int, root: Path | None) -> Verification:
+def _verify_index(quoth: Quoth, text_of: TextOf, *, sample: int | None, seed: int) -> Verification:
     """Every sentence, or a sample, against the stored texts (or the files), and those against their hashes."""
-    text_of = _from_files(root) if root else _from_index(quoth)
     documents = quoth.documents()
     failures = [
         Failure("-", info.id, 0, info.characters, "the text does not match its hash")

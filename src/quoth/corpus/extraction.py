@@ -1,0 +1,142 @@
+"""Extract text in worker processes, each with a time and a memory limit: a bad file costs a worker, never the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from queue import LifoQueue
+from types import TracebackType
+
+from quoth.corpus.kinds import AS_TEXT
+from quoth.corpus.load import decode
+from quoth.corpus.wire import unpack
+from quoth.corpus.worker import OK, read_message, write_message
+from quoth.errors import UnreadableFile
+from quoth.settings import IngestSettings
+from quoth.types import Extract
+
+_HANGS = "Raise ingest.seconds if it is only large; otherwise open it in its own program and save it again."
+_CRASHES = "The file is damaged or hostile: open it in its own program and save it again, or leave it out."
+
+
+class Extraction:
+    """A few workers, started when the first file needs one. Threads may share it; each call waits for a free worker."""
+
+    def __init__(self, settings: IngestSettings) -> None:
+        self.workers = settings.workers or os.cpu_count() or 1
+        self._seconds = settings.seconds
+        self._memory_mb = settings.memory_mb
+        self._free: LifoQueue[_Worker | None] = LifoQueue()  # the one used last is warm
+        for _ in range(self.workers):
+            self._free.put(None)
+        self._started: set[_Worker] = set()
+        self._closed = False
+
+    def __enter__(self) -> Extraction:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closed = True
+        for worker in tuple(self._started):
+            worker.stop()
+
+    def read(self, data: bytes, *, form: str, label: str) -> tuple[Extract, str]:
+        """The text of a file of any format, and its encoding if it is text itself."""
+        if form not in AS_TEXT:
+            return self.extract(data, form=form, label=label), ""
+        source = decode(data, label=label)
+        return Extract(source.text, None, (), (), {}, ()), source.encoding
+
+    def extract(self, data: bytes, *, form: str, label: str) -> Extract:
+        """The text of one that is not; `UnreadableFile` says why it cannot be taken, or how its extractor ended."""
+        worker = self._free.get()
+        try:
+            if self._closed:
+                raise UnreadableFile(label, "the run was interrupted", hint="Run the same command to go on.")
+            if worker is None or not worker.alive:
+                worker = _Worker(self._memory_mb)
+                self._started.add(worker)
+            return worker.extract(data, form=form, label=label, seconds=self._seconds)
+        finally:
+            if worker is not None and not worker.alive:
+                worker.stop()
+                self._started.discard(worker)
+                worker = None
+            self._free.put(worker)
+
+
+class _Worker:
+    """One process."""
+
+    def __init__(self, memory_mb: int) -> None:
+        # A session of its own: Ctrl-C in the terminal is for us, and whatever the worker starts ends with it.
+        self._process = subprocess.Popen(  # noqa: S603 - our own module, in the Python that runs us
+            [sys.executable, "-m", "quoth.corpus.worker", str(memory_mb)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._timed_out = False
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def extract(self, data: bytes, *, form: str, label: str, seconds: float) -> Extract:
+        clock = threading.Timer(seconds, self._time_out)
+        clock.start()
+        try:
+            reply = self._ask(form, data)
+        finally:
+            clock.cancel()
+        if reply is None:
+            raise self._ended(label, seconds)
+        if reply[:1] == OK:
+            return unpack(reply[1:])
+        why, hint = json.loads(reply[1:])
+        raise UnreadableFile(label, why, hint=hint)
+
+    def _ask(self, form: str, data: bytes) -> bytes | None:
+        incoming, outgoing = self._process.stdout, self._process.stdin
+        if incoming is None or outgoing is None:
+            return None
+        try:
+            write_message(outgoing, form.encode())
+            write_message(outgoing, data)
+            return read_message(incoming)
+        except (BrokenPipeError, ValueError):
+            return None  # it died while we wrote, or was stopped
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self._kill()
+
+    def _ended(self, label: str, seconds: float) -> UnreadableFile:
+        self._kill()
+        status = self._process.wait()
+        if self._timed_out:
+            return UnreadableFile(label, f"reading it took more than {seconds:g} seconds", hint=_HANGS)
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return UnreadableFile(label, f"it crashed its extractor ({how})", hint=_CRASHES)
+
+    def _kill(self) -> None:
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+    def stop(self) -> None:
+        self._kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(BrokenPipeError):  # of what it never took in
+                    stream.close()

@@ -1,0 +1,116 @@
+"""A file that hangs or crashes its extractor, or eats its memory, is named; the next one is read all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from quoth.corpus.extraction import Extraction
+from quoth.errors import UnreadableFile
+from quoth.settings import IngestSettings
+
+SETTINGS = IngestSettings(workers=1)
+PAGE = b"<html><body><h1>Sowing</h1><p>Sow at 2.5 cm.</p></body></html>"
+HUGE_PAGE = b"<html><body>" + b"<p>Sow at 2.5 cm in spring.</p>" * 300_000
+
+
+def children() -> set[int]:
+    listed = (int(name) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208 - names are all we need
+    return {pid for pid in listed if parent(pid) == os.getpid()}
+
+
+def parent(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:  # noqa: PTH123
+            return int(file.read().rpartition(")")[2].split()[1])
+    except (OSError, IndexError):
+        return 0
+
+
+def test_text_is_extracted_with_its_structure() -> None:
+    with Extraction(SETTINGS) as extraction:
+        found = extraction.extract(PAGE, form="html", label="a.html")
+
+    assert found.text == "Sowing\n\nSow at 2.5 cm."
+    assert [region.section for region in found.regions or ()] == [("Sowing",), ("Sowing",)]
+
+
+def test_no_process_is_started_for_plain_text() -> None:
+    before = children()
+    with Extraction(SETTINGS) as extraction:
+        found, encoding = extraction.read("Säen.".encode("cp1252"), form="text", label="a.txt")
+        started = children() - before
+
+    assert (found.text, encoding, started) == ("Säen.", "cp1252", set())
+
+
+def test_one_worker_serves_many_files_and_none_is_left_behind() -> None:
+    before = children()
+    with Extraction(SETTINGS) as extraction:
+        for _ in range(3):
+            extraction.extract(PAGE, form="html", label="a.html")
+            assert len(children() - before) == 1
+
+    assert children() == before
+
+
+def test_a_file_that_cannot_be_read_says_why() -> None:
+    with Extraction(SETTINGS) as extraction, pytest.raises(UnreadableFile, match=r"a\.pdf: ") as caught:
+        extraction.extract(b"%PDF-1.7 and nothing more", form="pdf", label="a.pdf")
+
+    assert caught.value.path == "a.pdf"
+    assert caught.value.hint
+
+
+def test_a_file_that_takes_too_long_is_named_and_the_next_one_is_read() -> None:
+    with Extraction(replace(SETTINGS, seconds=0.2)) as extraction:
+        with pytest.raises(UnreadableFile, match=r"a\.html: reading it took more than 0\.2 seconds") as caught:
+            extraction.extract(HUGE_PAGE, form="html", label="a.html")
+        assert "ingest.seconds" in caught.value.hint
+    with Extraction(SETTINGS) as extraction:
+        assert extraction.extract(PAGE, form="html", label="b.html").text
+
+
+def test_a_file_that_crashes_its_extractor_is_named_and_the_next_one_is_read() -> None:
+    before = children()
+    with Extraction(SETTINGS) as extraction:
+        extraction.extract(PAGE, form="html", label="a.html")
+        (worker,) = children() - before
+
+        def crash() -> None:
+            time.sleep(0.2)  # it is reading by then, or still taking the file in
+            os.kill(worker, signal.SIGSEGV)
+
+        threading.Thread(target=crash).start()
+        with pytest.raises(UnreadableFile, match=r"b\.html: it crashed its extractor \(SIGSEGV\)"):
+            extraction.extract(HUGE_PAGE, form="html", label="b.html")
+        assert extraction.extract(PAGE, form="html", label="c.html").text
+
+
+def test_a_file_that_needs_too_much_memory_is_named_and_the_next_one_is_read() -> None:
+    with Extraction(replace(SETTINGS, memory_mb=300)) as extraction:
+        with pytest.raises(UnreadableFile, match=r"a\.html: (it needs more memory|it crashed|it cannot be read)"):
+            extraction.extract(HUGE_PAGE * 4, form="html", label="a.html")
+        assert extraction.extract(PAGE, form="html", label="b.html").text
+
+
+def test_threads_share_the_workers() -> None:
+    before = children()
+    with Extraction(replace(SETTINGS, workers=2)) as extraction, ThreadPoolExecutor(6) as pool:
+        texts = list(pool.map(lambda _: extraction.extract(PAGE, form="html", label="a.html").text, range(12)))
+        assert len(children() - before) <= 2
+
+    assert len(set(texts)) == 1
+
+
+def test_an_extraction_that_has_ended_starts_nothing() -> None:
+    with Extraction(SETTINGS) as extraction:
+        pass
+    with pytest.raises(UnreadableFile, match="interrupted"):
+        extraction.extract(PAGE, form="html", label="a.html")

@@ -1,0 +1,70 @@
+"""What a file is: its content says so before its ending does."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from quoth.corpus.kinds import recognise
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
+
+
+def archive(**parts: bytes) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as file:
+        for name, data in parts.items():
+            file.writestr(name.replace("__", "/").replace("_", "."), data)
+    return held.getvalue()
+
+
+DOCX = archive(word__document_xml=b"<x/>")
+XLSX = archive(xl__workbook_xml=b"<x/>")
+ODT = archive(mimetype=b"application/vnd.oasis.opendocument.text", content_xml=b"<x/>")
+ODS = archive(mimetype=b"application/vnd.oasis.opendocument.spreadsheet", content_xml=b"<x/>")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "form"),
+    [
+        ("a.pdf", b"%PDF-1.7\n", "pdf"),
+        ("a.pdf", b"junk in front\n%PDF-1.4\n", "pdf"),
+        ("a.txt", b"%PDF-1.7\n", "pdf"),
+        ("report", b"%PDF-1.7\n", "pdf"),
+        ("a.txt", b"The mark %PDF-1.7 begins a file.", "text"),
+        ("a.docx", DOCX, "docx"),
+        ("a.zip", DOCX, "docx"),
+        ("a.pdf", DOCX, "docx"),
+        ("a.xlsx", XLSX, None),
+        ("a.docx", XLSX, "docx"),
+        ("a.odt", ODT, "odt"),
+        ("a.ods", ODS, None),
+        ("a.zip", b"PK\x03\x04 broken", None),
+        ("a.doc", OLE, "doc"),
+        ("a.docx", OLE, "docx"),
+        ("a.xls", OLE, None),
+        ("a.doc", b"{\\rtf1\\ansi}", "rtf"),
+        ("a.rtf", b"{\\rtf1\\ansi}", "rtf"),
+        ("a.txt", b"\xef\xbb\xbf  <!-- x -->\n<!DOCTYPE html><p>Sow.", "html"),
+        ("page", b"<?xml version='1.0'?><html xmlns='x'>", "html"),
+        ("a.md", b"<div>Sow.</div>", "markdown"),
+        ("a.html", b"no tags at all", "html"),
+        ("a.HTM", b"<p>Sow.", "html"),
+        ("a.md", b"# Sow", "markdown"),
+        ("a.txt", b"", "text"),
+        ("a.png", b"\x89PNG", None),
+        ("LICENSE", b"Do what you like.", None),
+    ],
+)
+def test_a_file_is_what_its_content_says(tmp_path: Path, name: str, data: bytes, form: str | None) -> None:
+    (tmp_path / name).write_bytes(data)
+
+    assert recognise(tmp_path / name) == form
+
+
+def test_a_file_that_cannot_be_opened_goes_by_its_ending(tmp_path: Path) -> None:
+    assert recognise(tmp_path / "gone.pdf") == "pdf"
+    assert recognise(tmp_path / "gone.png") is None
