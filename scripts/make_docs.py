@@ -67,6 +67,10 @@ MEANINGS = {
     "calibration.answered": "How many of them are answered at the threshold.",
     "calibration.wrong": "How many of those are answered wrongly.",
     "calibration.made_for": "What it holds for, each part by its name; refused where anything differs.",
+    "ingest.max_file_mb": "A larger file is refused by name.",
+    "ingest.seconds": "How long the text of one file may take to extract.",
+    "ingest.memory_mb": "How much memory extracting one file may take.",
+    "ingest.workers": "Processes that extract text; 0: one for each core.",
     "store.faiss_threshold": "Above so many vectors search through FAISS (needs the extra `faiss`), rescored exactly.",
 }
 """One line for each key; a key without one, or a line without a key, stops this script."""
