@@ -162,13 +162,14 @@ def _extracted(made: Path, extraction: Extraction) -> SplitDocument:
 
 
 _SPACES = re.compile(r"\s+")
-_HYPHEN = re.compile(r"(?<=\w)[-\u2010\u00ad]\s*(?=\w)")
+_HYPHEN = re.compile(r"(?<=\w)[-\u2010\u00ad]\s*(?=\w)|(?<=[–—/])\s+|\s+(?=[–—/])")
 
 
 def _plain(text: str) -> str:
     """The words, single spaces between them, without the marks in front of a list item.
 
-    Hyphens inside words do not count: at the end of a line nobody can tell a part of the word from the break.
+    Hyphens inside words do not count: at the end of a line nobody can tell a part of the word from the break. Nor do
+    spaces around a dash, where a line may end as well.
     """
     words = _SPACES.sub(" ", _HYPHEN.sub("", text)).strip()
     while mark := ENUMERATOR.match(words):

@@ -68,7 +68,7 @@ MEANINGS = {
     "calibration.wrong": "How many of those are answered wrongly.",
     "calibration.made_for": "What it holds for, each part by its name; refused where anything differs.",
     "ingest.max_file_mb": "A larger file is refused by name.",
-    "ingest.seconds": "How long the text of one file may take to extract.",
+    "ingest.seconds": "How long the text of one file may take to extract; each page of a PDF earns more.",
     "ingest.memory_mb": "How much memory extracting one file may take.",
     "ingest.workers": "Processes that extract text; 0: one for each core.",
     "store.faiss_threshold": "Above so many vectors search through FAISS (needs the extra `faiss`), rescored exactly.",

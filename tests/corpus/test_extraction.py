@@ -11,7 +11,10 @@ from dataclasses import replace
 
 import pytest
 
+from corpus.formats.pdf_files import Sheet, Text, pdf
 from quoth.corpus.extraction import Extraction
+from quoth.corpus.formats.pdf import extract
+from quoth.corpus.patience import granted_by
 from quoth.errors import UnreadableFile
 from quoth.settings import IngestSettings
 
@@ -114,3 +117,21 @@ def test_an_extraction_that_has_ended_starts_nothing() -> None:
         pass
     with pytest.raises(UnreadableFile, match="interrupted"):
         extraction.extract(PAGE, form="html", label="a.html")
+
+
+def test_every_page_that_was_read_earns_more_time() -> None:
+    earned: list[float] = []
+    granted_by(earned.append)
+    try:
+        extract(pdf([Sheet([Text(72, 72, "Sow at 2.5 cm in spring.")])] * 3))
+    finally:
+        granted_by(lambda _seconds: None)
+
+    assert earned == [1.0, 1.0, 1.0]
+
+
+def test_a_worker_that_earned_more_time_is_still_heard() -> None:
+    pages = pdf([Sheet([Text(72, 72, "Sow at 2.5 cm in spring.")])] * 30)
+    with Extraction(SETTINGS) as extraction:
+        assert len(extraction.extract(pages, form="pdf", label="a.pdf").pages) == 30
+        assert extraction.extract(PAGE, form="html", label="b.html").text

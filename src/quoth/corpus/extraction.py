@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from queue import LifoQueue
 from types import TracebackType
 
 from quoth.corpus.kinds import AS_TEXT
 from quoth.corpus.load import decode
 from quoth.corpus.wire import unpack
-from quoth.corpus.worker import OK, read_message, write_message
+from quoth.corpus.worker import EARNED, OK, read_message, write_message
 from quoth.errors import UnreadableFile
 from quoth.settings import IngestSettings
 from quoth.types import Extract
@@ -91,12 +93,13 @@ class _Worker:
         return self._process.poll() is None
 
     def extract(self, data: bytes, *, form: str, label: str, seconds: float) -> Extract:
-        clock = threading.Timer(seconds, self._time_out)
-        clock.start()
-        try:
+        deadline = time.monotonic() + seconds
+        with self._time_limit(seconds):
             reply = self._ask(form, data)
-        finally:
-            clock.cancel()
+        while reply is not None and reply[:1] == EARNED:
+            deadline += float(reply[1:])
+            with self._time_limit(deadline - time.monotonic()):
+                reply = self._reply()
         if reply is None:
             raise self._ended(label, seconds)
         if reply[:1] == OK:
@@ -105,15 +108,33 @@ class _Worker:
         raise UnreadableFile(label, why, hint=hint)
 
     def _ask(self, form: str, data: bytes) -> bytes | None:
-        incoming, outgoing = self._process.stdout, self._process.stdin
-        if incoming is None or outgoing is None:
+        outgoing = self._process.stdin
+        if outgoing is None:
             return None
         try:
             write_message(outgoing, form.encode())
             write_message(outgoing, data)
-            return read_message(incoming)
         except (BrokenPipeError, ValueError):
             return None  # it died while we wrote, or was stopped
+        return self._reply()
+
+    def _reply(self) -> bytes | None:
+        incoming = self._process.stdout
+        if incoming is None:
+            return None
+        try:
+            return read_message(incoming)
+        except ValueError:
+            return None  # it was stopped
+
+    @contextmanager
+    def _time_limit(self, seconds: float) -> Iterator[None]:
+        clock = threading.Timer(max(0.0, seconds), self._time_out)
+        clock.start()
+        try:
+            yield
+        finally:
+            clock.cancel()
 
     def _time_out(self) -> None:
         self._timed_out = True

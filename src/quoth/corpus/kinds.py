@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -29,6 +30,10 @@ AS_TEXT = frozenset({"markdown", "text"})
 
 _HEAD = 4096
 _PAGE = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
+_ODT = re.compile(rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text(?![\w.-])", re.S)
+"""It must come first and as it is, so that it can be seen without unpacking."""
+_ARCHIVE_TAIL = 22 + 2**16
+_LARGEST_DIRECTORY = 32 << 20
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
@@ -62,13 +67,24 @@ def _by_content(file: BinaryIO, promised: str | None) -> str | None:
 
 
 def _in_archive(file: BinaryIO) -> str | None:
+    """By the names in an archive. This is the main process: nothing is unpacked, and no endless list of names read."""
+    head = file.seek(0) or file.read(_HEAD)
+    if _directory_bytes(file) > _LARGEST_DIRECTORY:
+        return None
     try:
         with zipfile.ZipFile(file) as archive:
             names = archive.NameToInfo
-            if "word/document.xml" in names:
-                return "docx"
-            if "content.xml" in names and "mimetype" in names:
-                return "odt" if archive.read("mimetype")[:64].rstrip().endswith(b"opendocument.text") else None
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError):
         return None
-    return None
+    if "word/document.xml" in names:
+        return "docx"
+    return "odt" if _ODT.match(head) and "content.xml" in names else None
+
+
+def _directory_bytes(file: BinaryIO) -> int:
+    """How long the list of names of an archive is, as it says itself at its end."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - _ARCHIVE_TAIL))
+    tail = file.read(_ARCHIVE_TAIL)
+    at = tail.rfind(b"PK\x05\x06")
+    return int.from_bytes(tail[at + 12 : at + 16], "little") if at >= 0 else 0

@@ -13,13 +13,16 @@ import os
 import resource
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import IO
 
+from quoth.corpus.formats import ocr
+from quoth.corpus.patience import granted_by
 from quoth.corpus.wire import pack
 from quoth.errors import QuothError
 from quoth.types import Extract
 
-OK, REFUSED = b"+", b"-"
+OK, REFUSED, EARNED = b"+", b"-", b"."
 LENGTH = 8  # bytes in front of each message
 
 _MODULES = {
@@ -37,7 +40,7 @@ def version(form: str) -> str:
     """What extracts this format, with its version: a stored text is made again when it changes."""
     module = import_module(_MODULES[form])
     named: str = module.version() if form in _CONVERTED else module.VERSION
-    return named
+    return f"{named} / {ocr.VERSION}" if form == "pdf" and find_spec("rapidocr") else named
 
 
 def extract(form: str, data: bytes) -> Extract:
@@ -73,6 +76,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, most))  # the soft one: a converter that we start may have more
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a library that prints must not break the conversation
+    granted_by(lambda seconds: write_message(outgoing, EARNED, str(seconds).encode()))
     while (form := read_message(incoming)) is not None and (data := read_message(incoming)) is not None:
         write_message(outgoing, *_answer(form.decode(), data))
 

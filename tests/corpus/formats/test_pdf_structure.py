@@ -108,12 +108,12 @@ def test_a_table_of_contents_is_no_evidence() -> None:
 def test_list_items_know_what_introduces_them() -> None:
     items = [
         *lines("Never apply these in spring:"),
-        Text(60, 78, "\x95"),
+        Text(60, 78, "•"),
         *lines("nitrogen on wet ground, which runs off into\nthe ditches", x=75, y=78),
-        Text(60, 104, "\x95"),
+        Text(60, 104, "•"),
         *lines("slurry", x=75, y=104),
     ]
-    items = [Text(one.x, one.y, one.text.replace("\x95", "•")) for one in items]
+    items = [Text(one.x, one.y, one.text.replace("•", "•")) for one in items]
     found = extract(pdf([Sheet(items)]))
     assert found.regions is not None
 
@@ -257,3 +257,62 @@ def test_indented_first_lines_begin_paragraphs() -> None:
     ]
 
     assert texts(extract(pdf([Sheet(page)])), RegionKind.PARAGRAPH) == [first, second]
+
+
+def test_a_page_number_right_below_the_text_is_no_part_of_its_sentence() -> None:
+    column = "\n".join(f"line {n} of the deed goes on without an end and" for n in range(1, 57))
+    sheets = [Sheet([*lines(column, y=60), Text(50, 60 + 12 * 56, f"Page {n}")]) for n in range(1, 4)]
+    found = extract(pdf(sheets))
+
+    assert texts(found, RegionKind.FURNITURE) == ["Page 1", "Page 2", "Page 3"]
+
+
+def test_the_last_words_of_a_sentence_are_no_heading_though_a_bookmark_has_them() -> None:
+    prose = "The bran of wheat holds fibre, minerals and vitamins, and above all it is rich in\nphenolic acids."
+    sheet = Sheet([Text(50, 60, "Phenolic Acids", 16, "bold"), *lines(prose, y=100)])
+    found = extract(pdf([sheet], bookmarks=[("Phenolic acids", 1, 1)]))
+
+    assert blocks(found) == [(RegionKind.HEADING, "Phenolic Acids"), (RegionKind.PARAGRAPH, prose)]
+
+
+def test_the_words_of_a_title_inside_a_sentence_in_capitals_are_no_heading() -> None:
+    prose = "IN NO EVENT SHALL THE SELLER BE LIABLE FOR WHAT IS SAID IN THE\nLIMITED WARRANTY\nOF THE MAKER."
+    sheet = Sheet([Text(50, 60, "Limited Warranty", 16, "bold"), *lines(prose, y=100)])
+    found = extract(pdf([sheet], bookmarks=[("Limited Warranty", 1, 1)]))
+
+    assert texts(found, RegionKind.HEADING) == ["Limited Warranty"]
+
+
+def test_a_clause_that_begins_a_line_stays_in_its_sentence() -> None:
+    prose = (
+        "The seller warrants that it (i) is not aware of any claim against the goods; and\n"
+        "(ii) is not aware of any other claim that could be made by a third party."
+    )
+    found = extract(pdf([Sheet(lines(prose))]))
+
+    assert found.text == prose.replace("\n", " ")
+
+
+def test_an_amount_that_begins_a_line_is_no_item() -> None:
+    prose = "Members pay 1.15 for each point of moisture that is removed, and\n1.80 for each month of storage."
+    found = extract(pdf([Sheet(lines(prose))]))
+
+    assert blocks(found) == [(RegionKind.PARAGRAPH, prose)]
+
+
+def test_a_list_in_the_right_column_is_no_table_with_the_left_one() -> None:
+    left = "\n".join(f"line {n} of the deed fills the whole of its column" for n in range(1, 31))
+    right = [
+        mark
+        for n in range(15)
+        for mark in (
+            Text(312, 60 + 24 * n, "•"),
+            *lines(f"item {n} of the list has two lines\nand it ends here;", x=330, y=60 + 24 * n),
+        )
+    ]
+    found = extract(pdf([Sheet([*lines(left), *right])]))
+
+    assert texts(found, RegionKind.PARAGRAPH) == [left]
+    assert texts(found, RegionKind.LIST_ITEM) == [
+        f"• item {n} of the list has two lines\nand it ends here;" for n in range(15)
+    ]

@@ -168,7 +168,7 @@ def _level(element: Element) -> Level:
     return Level(
         start=0 if start is None else start,
         form=value(element, "w:numFmt") or "decimal",
-        pattern=value(element, "w:lvlText") or "",
+        pattern=(value(element, "w:lvlText") or "")[:_LONGEST_LABEL],
         suffix=value(element, "w:suff") or "tab",
         indent=indent_of(child(element, "w:pPr")),
         legal=bool(switched(element, "w:isLgl")),

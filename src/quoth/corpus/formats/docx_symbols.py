@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import count
 
 UNKNOWN = "\ufffd"
@@ -9,6 +10,9 @@ UNKNOWN = "\ufffd"
 
 _FONT_AREA = range(0xF000, 0xF100)
 """Where Word puts the 256 places of a symbol font."""
+
+_SURROGATES = range(0xD800, 0xE000)
+"""Halves of characters, which no text holds by themselves."""
 
 _SYMBOL = dict(
     zip(
@@ -40,7 +44,7 @@ def symbol(place: int, *, font: str) -> str:
     if place in _FONT_AREA:
         place -= _FONT_AREA.start
     elif place > 0xFF:
-        return chr(place)
+        return chr(place) if place <= sys.maxunicode and place not in _SURROGATES else UNKNOWN
     table = _WINGDINGS if font.lower().startswith(("wingdings", "webdings")) else _SYMBOL
     if font.lower() in {"wingdings 2", "wingdings 3", "webdings"} and place != 0x20:
         return UNKNOWN

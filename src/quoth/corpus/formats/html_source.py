@@ -18,6 +18,9 @@ DEEPEST = 5_000
 MOST_COPIES = 2_000_000
 """How often the parser may have to open `<b>` and its like again, because they were never closed."""
 
+MOST_ATTRIBUTES = 2_000
+"""Of one tag. The parser compares each with all before it."""
+
 _DECLARATION_WINDOW = 4_096
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -74,6 +77,11 @@ _TAG = re.compile(
 )
 
 
+_LONG_TAG = re.compile(rf"<[A-Za-z][^<>]{{{2 * MOST_ATTRIBUTES},}}")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_ATTRIBUTE_END = re.compile(r"[\s/=]+")
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     text: str
@@ -92,6 +100,7 @@ def read_source(data: bytes) -> Source:
     text = source.text.replace("\x00", "")
     text = _as_html(text) if text.lstrip().startswith("<?xml") else text
     _refuse_nesting(text)
+    _refuse_attributes(text)
     return Source(text, source.broken)
 
 
@@ -188,6 +197,14 @@ def _refuse_nesting(text: str) -> None:
                 f"its elements are nested more than {DEEPEST:,} deep, or left open too often",
                 hint="Save it again from a browser, or ingest the text that it was made from.",
             )
+
+
+def _refuse_attributes(text: str) -> None:
+    """The same for a tag with very many attributes; what stands in quotes is a value, however long."""
+    for tag in _LONG_TAG.finditer(text):
+        if sum(1 for _ in _ATTRIBUTE_END.finditer(_QUOTED.sub("", tag[0]))) > 2 * MOST_ATTRIBUTES:
+            hint = "Save it again from a browser, or ingest the text that it was made from."
+            raise UnreadableFile("", f"an element has more than {MOST_ATTRIBUTES:,} attributes", hint=hint)
 
 
 def _count_format(unclosed: list[str], opening: str | None, name: str) -> None:

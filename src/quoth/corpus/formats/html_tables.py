@@ -14,8 +14,9 @@ WIDEST_SPAN = 100
 """Columns that one cell may span; browsers allow 1,000, tables that are read do not need them."""
 
 _LONGEST_REPEATED = 120
-_MOST_REPEATED = 200_000
-"""Characters of a cell that is repeated where it spans others, and of all repeated ones of a table together."""
+_MOST_REPEATED = 400_000
+"""Characters of a cell that is repeated where it spans others, and of all repeated ones of a table together; each
+place counts as one more. Beyond it cells no longer span others."""
 
 _BLOCKS_OF_FLOW = 3
 """A cell with this many blocks in it is a column of the page, unless the table has headers."""
@@ -103,15 +104,15 @@ def _grid(rows: list[_Row], texts: Mapping[int, str]) -> list[list[str]]:
         places: list[str] = []
         for cell in row.cells:
             budget = _fill_hanging(places, hanging, budget)
-            wide = _span(cell.get("colspan"), WIDEST_SPAN)
+            wide = _span(cell.get("colspan"), WIDEST_SPAN if budget > 0 else 1)
             tall = _span(cell.get("rowspan"), len(rows) - number, zero=len(rows) - number)
             text = texts[id(cell)]
             repeated = text if len(text) <= _LONGEST_REPEATED else ""
             for offset in range(wide):
-                if tall > 1:
+                if tall > 1 and budget > 0:
                     hanging[len(places)] = (tall - 1, repeated)
                 said = text if offset == 0 else repeated
-                budget -= len(said) if offset else 0
+                budget -= 1 + len(said) if offset else 0
                 places.append(said if offset == 0 or budget > 0 else "")
         budget = _fill_hanging(places, hanging, budget)
         grid.append(places)
@@ -122,9 +123,9 @@ def _fill_hanging(places: list[str], hanging: dict[int, tuple[int, str]], budget
     """Set what reaches down from above into the next places; return what is left of the budget."""
     while (above := hanging.pop(len(places), None)) is not None:
         more, text = above
-        if more > 1:
+        budget -= 1 + len(text)
+        if more > 1 and budget > 0:
             hanging[len(places)] = (more - 1, text)
-        budget -= len(text)
         places.append(text if budget > 0 else "")
     return budget
 

@@ -23,6 +23,7 @@ from quoth.corpus.formats.pdf_ink import Boxes, PageInk
 from quoth.corpus.formats.pdf_outline import bookmarks, properties
 from quoth.corpus.formats.pdf_pieces import pieces_of
 from quoth.corpus.formats.pdf_scan import is_picture, read_picture
+from quoth.corpus.patience import earn
 from quoth.errors import MissingExtra, UnreadableFile
 from quoth.types import Extract, Page, Span
 
@@ -30,6 +31,8 @@ VERSION = f"pypdfium2 {pypdfium.version.PYPDFIUM_INFO} / 1"
 
 MAX_PAGES = 20_000
 MAX_CHARACTERS = 20_000_000
+_SECONDS_A_PAGE, _SECONDS_A_PICTURE = 1.0, 60.0
+"""What a page that was read adds to the time limit: a book of a thousand pages, or of scans, takes its time."""
 _OCR_HINT = "Install the reader of scanned pages: pip install 'quoth[ocr]'"
 
 
@@ -96,12 +99,14 @@ def _read(document: pypdfium.PdfDocument) -> tuple[list[PageInk], list[int]]:
                 if can_recognise:
                     try:
                         ink = read_picture(page, ink)
+                        earn(_SECONDS_A_PICTURE)
                     except MissingExtra:
                         can_recognise = False
                 if not can_recognise:
                     unread.append(index + 1)
         finally:
             page.close()
+        earn(_SECONDS_A_PAGE)
         characters += sum(len(item.text) for item in ink.fragments)
         if characters > MAX_CHARACTERS:
             raise UnreadableFile(

@@ -7,7 +7,7 @@ filled with long lines.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quoth.corpus.formats.pdf_ink import Fragment, Rule
+from quoth.text.enumerations import ENUMERATOR
 
 _STEP = 2.0  # points between the places at which a gutter is looked for
 _NARROWEST_GUTTER = 0.6  # of the type size
@@ -99,7 +100,7 @@ def _below_titles(part: Sequence[Fragment], gutter: _Gutter) -> float:
 def _best_gutter(part: Sequence[Fragment], rules: Sequence[Rule]) -> _Gutter | None:
     if not 2 * _FEWEST_LINES <= len(part) <= _MOST_FRAGMENTS:
         return None
-    edges = np.array([(item.left, item.right, item.top, item.bottom) for item in part], dtype=np.float64)
+    edges = _with_marks(part)
     size = median(item.size for item in part)
     first, last = edges[:, 0].min(), edges[:, 1].max()
     places = np.arange(first + _STEP, last, _STEP)
@@ -120,6 +121,29 @@ def _best_gutter(part: Sequence[Fragment], rules: Sequence[Rule]) -> _Gutter | N
             if best is None or gutter.score > best.score + 1e-6:
                 best = gutter
     return best
+
+
+def _with_marks(part: Sequence[Fragment]) -> NDArray[np.float64]:
+    """The edges of the fragments: the mark of a list item reaches over to its text, as no gutter parts the two."""
+    edges = np.array([(item.left, item.right, item.top, item.bottom) for item in part], dtype=np.float64)
+    by_line: dict[int, list[Fragment]] = defaultdict(list)
+    for item in part:
+        by_line[round(item.baseline)].append(item)
+    for index, item in enumerate(part):
+        if not _is_mark(item.text):
+            continue
+        line = by_line[round(item.baseline)]
+        behind = [other for other in line if item.right < other.left < item.right + 4 * item.size]
+        before = [other for other in line if other is not item and other.left < item.left]
+        inside = any(item.left - other.right < 1.2 * item.size for other in before)
+        if behind and not inside:
+            edges[index, 1] = min(behind, key=lambda other: other.left).right
+    return edges
+
+
+def _is_mark(text: str) -> bool:
+    mark = ENUMERATOR.match(f"{text.strip()} x")
+    return mark is not None and mark.end() == len(text.strip())
 
 
 def _known_gutter(part: Sequence[Fragment], strips: Sequence[Strip]) -> _Gutter | None:

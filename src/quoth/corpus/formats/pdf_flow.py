@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from quoth.corpus.formats.pdf_ink import Inked
 from quoth.corpus.formats.pdf_lines import Line
@@ -17,6 +19,7 @@ _RUNNING = frozenset({RegionKind.PARAGRAPH, RegionKind.LIST_ITEM, RegionKind.FOO
 _BESIDE = frozenset(
     {RegionKind.FURNITURE, RegionKind.FOOTNOTE, RegionKind.CAPTION, RegionKind.TABLE_HEADER, RegionKind.TABLE_ROW}
 )
+_CLAUSE = re.compile(r"\((?:[a-z]{1,4}|[A-Z]|\d{1,2})\)\s")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +35,11 @@ class Piece:
 
     @property
     def text(self) -> str:
-        return "\n".join(ink.text for _, ink in self.parts)
+        """The lines as they are printed. Where a clause of the sentence begins a line, a space joins it: a line end
+        there would mean a list to whoever reads the text alone."""
+        lines = [ink.text for _, ink in self.parts]
+        gaps = [" " if _CLAUSE.match(line) else "\n" for line in lines[1:]]
+        return "".join(chain.from_iterable(zip(lines, [*gaps, ""], strict=True)))
 
 
 def flowing(pieces: Sequence[Piece]) -> list[Piece]:

@@ -159,7 +159,9 @@ def _taken(edge: _Edge, repeated: set[tuple[int, bool, int]], numbered: set[tupl
 
 
 def _as_in_text(line: Line, inner: Line) -> bool:
-    """Whether a line stands as close to the next as the lines of a paragraph do."""
+    """Whether a line stands as close to the next as the lines of a paragraph do; `Page 7` is no part of one."""
+    if _NUMBER.fullmatch(line.text) and _WORDY_NUMBER.search(line.text):
+        return False
     return line.size == inner.size and abs(line.baseline - inner.baseline) <= 1.35 * line.size
 
 

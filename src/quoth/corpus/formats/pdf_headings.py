@@ -33,8 +33,8 @@ class Titles:
     def level(self, text: str, page: int) -> int | None:
         """The level of the bookmark that says `text`; a bookmark may leave out the number of a heading, or add it."""
         titles = self._levels.get(page)
-        if not titles or len(text) > _LONGEST:
-            return None
+        if not titles or len(text) > _LONGEST or text[:1].islower() or text.endswith(_NO_HEADING_ENDS):
+            return None  # the last words of a sentence may be those of a title
         key = _key(text)
         if key in titles:
             return titles[key]

@@ -60,11 +60,17 @@ def paragraphs(lines: Sequence[Line], leading: Leading, opens: Callable[[Line], 
     groups: list[list[Line]] = []
     for index, line in enumerate(lines):
         after = lines[index + 1] if index + 1 < len(lines) else None
-        if groups and not opens(line) and _together(groups[-1], line, after, leading):
+        title = opens(line) and not (groups and _in_mid_sentence(groups[-1][-1], line))
+        if groups and not title and _together(groups[-1], line, after, leading):
             groups[-1].append(line)
         else:
             groups.append([line])
     return groups
+
+
+def _in_mid_sentence(last: Line, line: Line) -> bool:
+    """Whether the words of a title stand in a sentence that goes on: nothing sets them off, and they are awaited."""
+    return last.size == line.size and last.bold == line.bold and _GOES_ON.search(last.text.lower()) is not None
 
 
 def _together(group: Sequence[Line], line: Line, after: Line | None, leading: Leading) -> bool:
@@ -132,10 +138,8 @@ def _centred(line: Line) -> bool:
 def _number_goes_on(group: Sequence[Line], line: Line) -> bool:
     """`Section` / `4.2 of the` is one sentence although the second line looks enumerated; `(i) … ;` / `(ii)` may be."""
     last = group[-1]
-    if has_bullet(line.text) or _ends_early(last, line):
-        return False
     mark = ENUMERATOR.match(line.text)
-    if mark is None:
+    if mark is None or has_bullet(line.text) or _ends_early(last, line):
         return False
     if mark["level"] and _is_lower(line.text[mark.end() :]):
         return True  # `1.15 for each tonne, and` / `1.80 for each month`: an amount
