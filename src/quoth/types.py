@@ -201,14 +201,16 @@ class Sentence:
         return unbroken(text)
 
 
-_BROKEN_WORD = re.compile(r"([^\W\d_]+)[-\u2010][^\S\r\n]*\r?\n\s*([^\W\d_A-Z][^\W\d_]*)")
+_BROKEN_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]++)[-\u2010][^\S\r\n]*\r?\n\s*([^\W\d_A-Z][^\W\d_]*)")
 """A word with a hyphen and a line end in it: what follows goes on in lower case."""
 
 
 def unbroken(text: str) -> str:
     """`text` for comparing, with each word that is broken over two lines given whole: as one word and with its hyphen,
     since nobody can tell which was meant."""
-    return _BROKEN_WORD.sub(r"\1\2 \1-\2", text.replace("\u00ad", ""))
+    if "\u00ad" in text:
+        text = text.replace("\u00ad", "")
+    return _BROKEN_WORD.sub(r"\1\2 \1-\2", text) if "\n" in text else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,3 +172,39 @@ def test_a_second_ingest_is_told_that_the_index_is_busy_and_readers_are_not_dist
     assert run("ingest", tmp_path / "other", "--index", index).code == 0
     assert run("status", "--index", index, "--json").object["documents"] == 4
     assert run("verify", "--index", index).code == 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 16 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "none", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not permitted here")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+@pytest.mark.parametrize("left", [0, 100_000, 400_000, 1_200_000, 2_500_000])
+def test_a_full_disk_leaves_the_old_index_and_the_same_command_succeeds_once_there_is_room(
+    small_disk: Path, tmp_path: Path, *, left: int
+) -> None:
+    index = small_disk / "index"
+    write_files(tmp_path / "corpus", {"canola.md": CANOLA})
+    assert run("ingest", tmp_path / "corpus", "--index", index).code == 0
+    many = "".join(f"Field {number} was sown with wheat at {number % 9} cm.\n\n" for number in range(2_000))
+    write_files(tmp_path / "corpus", {"many.md": many})
+    ballast = small_disk / "ballast"
+    room = os.statvfs(small_disk)
+    ballast.write_bytes(bytes(max(0, room.f_bavail * room.f_frsize - left)))
+
+    assert failed(run("ingest", tmp_path / "corpus", "--index", index), "cannot be written", "Free some space")
+    assert answered(CANOLA, index)
+    assert run("verify", "--index", index).code == 0
+
+    ballast.unlink()
+    assert run("ingest", tmp_path / "corpus", "--index", index).code == 0
+    assert answered(CANOLA, index)
+    assert answered("Field 77 was sown with wheat at 5 cm.", index)
+    assert run("verify", "--index", index).code == 0

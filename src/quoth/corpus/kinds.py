@@ -30,7 +30,7 @@ AS_TEXT = frozenset({"markdown", "text"})
 
 _HEAD = 4096
 _PAGE = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
-_ODT = re.compile(rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text(?![\w.-])", re.S)
+_ODT = re.compile(rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text(?=PK|\s)", re.S)
 """It must come first and as it is, so that it can be seen without unpacking."""
 _ARCHIVE_TAIL = 22 + 2**16
 _LARGEST_DIRECTORY = 32 << 20
@@ -43,6 +43,8 @@ def recognise(path: Path) -> str | None:
     A file that cannot be opened goes by its ending: whoever reads it will say what is wrong.
     """
     promised = FORMATS.get(path.suffix.lower())
+    if not path.is_file():
+        return promised  # what a pipe gives is gone once it was read
     try:
         with path.open("rb") as file:
             return _by_content(file, promised) or promised
@@ -68,7 +70,8 @@ def _by_content(file: BinaryIO, promised: str | None) -> str | None:
 
 def _in_archive(file: BinaryIO) -> str | None:
     """By the names in an archive. This is the main process: nothing is unpacked, and no endless list of names read."""
-    head = file.seek(0) or file.read(_HEAD)
+    file.seek(0)
+    head = file.read(_HEAD)
     if _directory_bytes(file) > _LARGEST_DIRECTORY:
         return None
     try:

@@ -17,8 +17,7 @@ _PLAIN = str.maketrans(
 
 def fold(text: str) -> str:
     """`text` without case, accents and typographic variants: `Eskişehir` becomes `eskisehir`."""
-    if "\n" in text or "\u00ad" in text:
-        text = unbroken(text)
+    text = unbroken(text)
     if text.isascii():
         return text.casefold()
     return _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold().translate(_PLAIN))

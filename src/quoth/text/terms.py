@@ -11,6 +11,10 @@ from dataclasses import dataclass
 
 from quoth.text.fold import fold
 
+ANALYSIS_VERSION = 1
+"""Changes when the same text would be indexed otherwise (here, in `fold`, or as a sentence's search text), so that an
+index knows to make its full text again."""
+
 _MAX_FORM = 256  # characters; engines refuse endless terms, and nobody asks for one
 
 

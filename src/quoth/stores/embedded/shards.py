@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 
-from quoth import types
 from quoth.stores.embedded.rows import Row
-from quoth.text import fold, terms
+from quoth.text.terms import ANALYSIS_VERSION
 
 FOLDER = "shards"
 _VERSION = 1  # raise it when the files of a shard come to hold something else
@@ -100,10 +98,9 @@ def _key(content: object) -> str:
 @cache
 def _makers(*, with_faiss: bool) -> str:
     """What makes the files of a shard. Parts made by two versions of it must not be searched together."""
-    made = [_VERSION, version("tantivy")]
+    made = [_VERSION, ANALYSIS_VERSION, version("tantivy")]
     if with_faiss:
         import faiss
 
         made.append(faiss.__version__)
-    sources = [Path(module.__file__ or "").read_bytes() for module in (terms, fold, types)]
-    return _key([*made, *(hashlib.sha256(source).hexdigest() for source in sources)])
+    return _key(made)
