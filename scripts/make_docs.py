@@ -106,6 +106,12 @@ SESSIONS: Mapping[str, Sequence[Shown]] = {
         Shown('quoth ask "How many days do I have to appeal a denial to the Board?" --index rules', quotes=1),
         Shown('quoth ask "What was the regular assessment in 2017?" --index rules', quotes=1),
     ),
+    "session-formats": (
+        Shown("quoth ingest examples/formats --index cooperative"),
+        Shown("quoth show handbook.pdf --index cooperative"),
+        Shown('quoth ask "What is the safe moisture of canola for a year?" --index cooperative', quotes=1),
+        Shown('quoth ask "Which filter did the board decide to replace?" --index cooperative', quotes=1),
+    ),
     "session-evaluation": (
         Shown("quoth ingest examples/agriculture --profile agriculture"),
         Shown("quoth eval examples/agriculture/questions.jsonl --report report.html --save both.json"),

@@ -16,6 +16,8 @@ from quoth.interfaces.python import Quoth
 from quoth.render import document_json, json_line, main_tags, passage_json, sentence_json
 from quoth.types import Document, DocumentInfo, Passage, Sentence, Span
 
+_AS_WIDE_AS_NEEDED = 10_000  # columns: whoever reads a pipe wants one line for each document
+
 
 def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
     """List the documents of the index.
@@ -30,14 +32,15 @@ def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> Non
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from quoth.interfaces.cli.terminal import OUT, one_line
+    from quoth.interfaces.cli.terminal import OUT, OutputConsole, one_line
 
     rows = [_listed(info) for info in documents]
     columns = [name for name in rows[0] if any(row[name] for row in rows)] if rows else ["document"]
     table = Table(*(Column(name, overflow="fold") for name in columns), box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(escape(one_line(row[name])) for name in columns))
-    OUT.print(table)
+    wide = OutputConsole(highlight=False, emoji=False, width=_AS_WIDE_AS_NEEDED)
+    (OUT if OUT.is_terminal else wide).print(table)
 
 
 def _listed(info: DocumentInfo) -> dict[str, str]:
