@@ -160,10 +160,37 @@ def setting_keys() -> Iterator[tuple[str, Any]]:
             yield f"{section.name}.{one.name}", getattr(getattr(Settings(), section.name), one.name)
 
 
+MOST_YAML_VALUES = 1_000_000
+"""In one text, what aliases stand for counted each time: ten lines of them can stand for a thousand million."""
+
+
+class _BoundedLoader(yaml.SafeLoader):
+    """Refuses values that hold themselves, or too many others, before any of them is made."""
+
+    def __init__(self, source: str | bytes) -> None:
+        super().__init__(source)
+        self._sizes: dict[yaml.Node, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - any node, or a place
+        alias = self.check_event(yaml.AliasEvent)
+        node = super().compose_node(parent, index)
+        if node is None:
+            return None
+        if alias and node not in self._sizes:
+            raise yaml.YAMLError("a value holds itself")
+        if not alias:
+            inner = node.value if isinstance(node, yaml.SequenceNode) else ()
+            inner = [one for pair in node.value for one in pair] if isinstance(node, yaml.MappingNode) else inner
+            self._sizes[node] = 1 + sum(self._sizes[one] for one in inner)
+        if self._sizes[node] > MOST_YAML_VALUES:
+            raise yaml.YAMLError(f"it stands for more than {MOST_YAML_VALUES:,} values")
+        return node
+
+
 def parse_yaml(source: str | bytes, *, what: str, hint: str) -> Any:  # noqa: ANN401 - YAML holds anything
     """The content of a YAML text; `what` names it in the error."""
     try:
-        return yaml.safe_load(source)
+        return yaml.load(source, Loader=_BoundedLoader)  # noqa: S506 - it is a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         # A date that does not exist (2022-13-01) is a ValueError, a thousand brackets a RecursionError.
         raise SettingsError(f"{what} is not valid YAML: {error}", hint=hint) from error

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -17,11 +19,12 @@ from types import TracebackType
 from quoth.corpus.kinds import AS_TEXT
 from quoth.corpus.load import decode
 from quoth.corpus.wire import unpack
-from quoth.corpus.worker import EARNED, OK, read_message, write_message
+from quoth.corpus.worker import EARNED, FAILED, OK, read_message, write_message
 from quoth.errors import UnreadableFile
 from quoth.settings import IngestSettings
 from quoth.types import Extract
 
+_CLEANINGS = 40
 _HANGS = "Raise ingest.seconds if it is only large; otherwise open it in its own program and save it again."
 _CRASHES = "The file is damaged or hostile: open it in its own program and save it again, or leave it out."
 
@@ -60,30 +63,51 @@ class Extraction:
         """The text of one that is not; `UnreadableFile` says why it cannot be taken, or how its extractor ended."""
         worker = self._free.get()
         try:
-            if self._closed:
-                raise UnreadableFile(label, "the run was interrupted", hint="Run the same command to go on.")
-            if worker is None or not worker.alive:
-                worker = _Worker(self._memory_mb)
-                self._started.add(worker)
+            if worker is not None and worker.alive:
+                try:
+                    return worker.extract(data, form=form, label=label, seconds=self._seconds)
+                except _Accident:
+                    # What earlier files left in its memory may be to blame: alone the file gets all that it may have.
+                    self._end(worker)
+            worker = self._start(label)
             return worker.extract(data, form=form, label=label, seconds=self._seconds)
         finally:
             if worker is not None and not worker.alive:
-                worker.stop()
-                self._started.discard(worker)
+                self._end(worker)
                 worker = None
             self._free.put(worker)
+
+    def _start(self, label: str) -> _Worker:
+        if not self._closed:
+            worker = _Worker(self._memory_mb, self._seconds)
+            self._started.add(worker)
+            if not self._closed:
+                return worker
+            self._end(worker)  # it was closed meanwhile, and nobody else will
+        raise UnreadableFile(label, "the run was interrupted", hint="Run the same command to go on.")
+
+    def _end(self, worker: _Worker) -> None:
+        worker.stop()
+        self._started.discard(worker)
+
+
+class _Accident(UnreadableFile):
+    """A file that cannot be taken for a reason that nobody foresaw."""
 
 
 class _Worker:
     """One process."""
 
-    def __init__(self, memory_mb: int) -> None:
+    def __init__(self, memory_mb: int, seconds: float) -> None:
+        # Who is ended in the middle cleans up nothing, so we do: its temporary files are all in here.
+        self._folder = tempfile.mkdtemp(prefix="quoth-worker-")
         # A session of its own: Ctrl-C in the terminal is for us, and whatever the worker starts ends with it.
         self._process = subprocess.Popen(  # noqa: S603 - our own module, in the Python that runs us
-            [sys.executable, "-m", "quoth.corpus.worker", str(memory_mb)],
+            [sys.executable, "-m", "quoth.corpus.worker", str(memory_mb), f"{seconds:g}", self._folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": self._folder},
             start_new_session=True,
         )
         self._timed_out = False
@@ -102,10 +126,14 @@ class _Worker:
                 reply = self._reply()
         if reply is None:
             raise self._ended(label, seconds)
-        if reply[:1] == OK:
-            return unpack(reply[1:])
-        why, hint = json.loads(reply[1:])
-        raise UnreadableFile(label, why, hint=hint)
+        try:
+            if reply[:1] == OK:
+                return unpack(reply[1:])
+            why, hint = json.loads(reply[1:])
+            refusal = _Accident if reply[:1] == FAILED else UnreadableFile
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            raise UnreadableFile(label, f"its extractor contradicts itself: {error}", hint=_CRASHES) from error
+        raise refusal(label, why, hint=hint)
 
     def _ask(self, form: str, data: bytes) -> bytes | None:
         outgoing = self._process.stdin
@@ -161,3 +189,12 @@ class _Worker:
             if stream is not None:
                 with suppress(BrokenPipeError):  # of what it never took in
                     stream.close()
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        """Remove its folder; a program that it had started may write there for a moment longer."""
+        for _ in range(_CLEANINGS):
+            shutil.rmtree(self._folder, ignore_errors=True)
+            if not os.path.exists(self._folder):  # noqa: PTH110 - a text is all we have
+                return
+            time.sleep(0.05)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
+from reprlib import repr as repr_of
 from typing import Any
 
 from quoth.errors import SettingsError
@@ -107,7 +108,7 @@ def metadata(fields: Mapping[str, Any], *, place: str, facets: Collection[str]) 
 
 
 def _wrong(place: str, key: str, wanted: str, value: object) -> SettingsError:
-    return SettingsError(f"{place}: {key} must be {wanted}, not {value!r}", hint=_HINT)
+    return SettingsError(f"{place}: {key} must be {wanted}, not {repr_of(value)}", hint=_HINT)
 
 
 def _text(fields: Mapping[str, Any], key: str, place: str) -> str | None:

@@ -147,7 +147,9 @@ def _choose(
             left_out.add(id(element))
             continue
         if element is not root and not place.article and _is_furniture(element, measure, in_section=place.section):
-            rescued[id(element)] = _worth_keeping(element, measures)
+            kept = _worth_keeping(element, measures)
+            if element not in kept:  # it may be such a block itself, and is then kept whole
+                rescued[id(element)] = kept
             continue
         inner = place.inside(element)
         before = ""

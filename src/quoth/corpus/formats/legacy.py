@@ -27,8 +27,8 @@ MEMORY_LIMIT = 4 * 1024**3
 """Bytes of address space for LibreOffice: more than our own process may have, but not without end."""
 
 _REVISION = 1
-_GRACE = 5.0
-"""Seconds after which the guard ends LibreOffice, should we not have."""
+_GUARD = """exec 3<&0; "$@" </dev/null 3<&- & office=$!; (read -r _ <&3; kill -9 0) >/dev/null 2>&1 & wait "$office" """
+"""Starts LibreOffice, and ends all of its process group when standard input ends: that is when we do, however."""
 _INSTALL = "Install LibreOffice (Debian: apt-get install libreoffice-writer-nogui), or save the file as .docx."
 _SAVE_AGAIN = "Open it in a word processor and save it as .docx."
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -131,17 +131,14 @@ def _run(command: list[str], folder: str) -> str:
     """Run LibreOffice to its end or to the time limit; return its last words."""
     # A home of its own keeps fonts' caches and the like out of the user's.
     environment = {**os.environ, "HOME": folder, "TMPDIR": folder, "SAL_USE_VCLPLUGIN": "svp"}
-    # Should we be ended ourselves, `timeout` still ends LibreOffice.
-    guard = shutil.which("timeout")
-    if guard is not None:
-        command = [guard, "--signal=KILL", f"{TIME_LIMIT + _GRACE:g}", *command]
     with (
+        _line_of_life() as line,
         _memory_limit(),
         subprocess.Popen(  # noqa: S603 - a fixed program, and the file's name is ours
-            command,
+            ["/bin/sh", "-c", _GUARD, "sh", *command],
             cwd=folder,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=line,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -156,6 +153,17 @@ def _run(command: list[str], folder: str) -> str:
             _end(process)
     lines = errors.decode("utf-8", "replace").strip().splitlines()
     return lines[-1][:200] if lines and process.returncode else ""
+
+
+@contextmanager
+def _line_of_life() -> Iterator[int]:
+    """The end of a pipe to read from, where nothing ever comes but the end, when we are done or no more."""
+    reading, writing = os.pipe()
+    try:
+        yield reading
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 @contextmanager

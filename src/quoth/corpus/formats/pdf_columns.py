@@ -20,6 +20,7 @@ from quoth.corpus.formats.pdf_ink import Fragment, Rule
 from quoth.text.enumerations import ENUMERATOR
 
 _STEP = 2.0  # points between the places at which a gutter is looked for
+_MOST_PLACES = 7_200  # of them: the largest page that PDF knows; text may say that it is wider
 _NARROWEST_GUTTER = 0.6  # of the type size
 _FEWEST_LINES = 4
 _CLOSE = 1.9  # times the height of a line, from one line of prose to the next
@@ -103,7 +104,8 @@ def _best_gutter(part: Sequence[Fragment], rules: Sequence[Rule]) -> _Gutter | N
     edges = _with_marks(part)
     size = median(item.size for item in part)
     first, last = edges[:, 0].min(), edges[:, 1].max()
-    places = np.arange(first + _STEP, last, _STEP)
+    step = max(_STEP, (last - first) / _MOST_PLACES)
+    places = np.arange(first + step, last, step)
     across = (edges[:, :1] < places) & (edges[:, 1:2] > places)
     lines = [rule for rule in rules if edges[:, 2].min() < rule.y < edges[:, 3].max()]
     best: _Gutter | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,32 +50,38 @@ def command(
         typer.echo("interrupted: the index serves what it held before; run the same command to go on", err=True)
         raise typer.Exit(130) from None
     if not quiet:
-        _summary(report, index)
+        for line in _summary(report, index):
+            typer.echo(_shown(line), err=True)
     for refused in report.refused:
-        typer.secho(f"refused {refused.path}: {refused.why} ({refused.hint})", err=True, fg="yellow")
+        typer.secho(_shown(f"refused {refused.path}: {refused.why} ({refused.hint})"), err=True, fg="yellow")
     if report.refused:
         raise typer.Exit(1)
 
 
-def _summary(report: IngestReport, index: Path) -> None:
+def _shown(line: str) -> str:
+    """One line: a file's name, and what a library says of it, may hold anything, and must not drive the terminal."""
+    from quoth.interfaces.cli.terminal import one_line
+
+    return one_line(line)
+
+
+def _summary(report: IngestReport, index: Path) -> Iterator[str]:
     for doc_id, encoding in report.converted.items():
-        typer.echo(f"converted {doc_id} from {encoding}", err=True)
+        yield f"converted {doc_id} from {encoding}"
     for doc_id, notes in report.notes.items():
-        for note in notes:
-            typer.secho(f"note on {doc_id}: {note}", err=True, fg="yellow")
+        yield from (f"note on {doc_id}: {note}" for note in notes)
     for before, now in report.renamed.items():
-        typer.echo(f"renamed {before} to {now}", err=True)
+        yield f"renamed {before} to {now}"
     for doc_id in report.removed:
-        typer.echo(f"removed {doc_id}: its file is gone", err=True)
+        yield f"removed {doc_id}: its file is gone"
     if report.gone:
         named = ", ".join(report.gone[:3]) + (", ..." if len(report.gone) > 3 else "")
-        typer.echo(f"{len(report.gone)} documents have no file any more ({named}); --prune removes them", err=True)
+        yield f"{len(report.gone)} documents have no file any more ({named}); --prune removes them"
     if report.ignored:
         others = ", ".join(f"{count} {ending}" for ending, count in sorted(report.ignored.items()))
-        typer.echo(f"left out files of other formats: {others}", err=True)
+        yield f"left out files of other formats: {others}"
     info = report.info
-    typer.echo(
+    yield (
         f"{len(report.written)} documents read, {report.unchanged} unchanged; the index at {index} holds "
-        f"{info.documents} documents, {info.sentences} sentences (profile {info.profile_name})",
-        err=True,
+        f"{info.documents} documents, {info.sentences} sentences (profile {info.profile_name})"
     )
