@@ -108,6 +108,10 @@ class Store(Protocol):
         """Open the current generation; `NoIndex` when there is none. Threads may each hold a reader at once."""
         ...
 
+    def close(self) -> None:
+        """Let go of files, connections and memory. The store can be used again."""
+        ...
+
     def known(self) -> Mapping[str, Known]:
         """What is known of every stored document, by id; empty when there is no index yet."""
         ...

@@ -70,7 +70,7 @@ def test_a_corpus_without_documents_is_an_error(index: Path, tmp_path: Path) -> 
 
     assert failed(run("ingest", tmp_path / "empty", "--index", tmp_path / "x"), "no documents found (only 1 .jpg)")
     assert failed(run("ingest", tmp_path / "none", "--index", index), "does not exist")
-    assert failed(run("ingest", tmp_path / "empty" / "photo.jpg", "--index", index), "no ending that can be read")
+    assert failed(run("ingest", tmp_path / "empty" / "photo.jpg", "--index", index), "of no kind that can be read")
     assert failed(run("ask", CANOLA, "--index", tmp_path / "x"), "there is no index")
     assert answers(index)
 

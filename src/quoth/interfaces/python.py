@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING
@@ -218,20 +219,20 @@ def ingest_paths(
     """Bring the index up to date with the files under `paths`."""
     from quoth.ingest import ingest  # a question does not need the splitter
 
-    store = open_store(index, overrides.over({}, profile="none").store)
-    chosen = load_profile(profile) if profile else _stored_profile(store) or load_profile(DEFAULT_PROFILE)
+    with closing(open_store(index, overrides.over({}, profile="none").store)) as store:
+        chosen = load_profile(profile) if profile else _stored_profile(store) or load_profile(DEFAULT_PROFILE)
     settings = overrides.over(chosen.settings, profile=chosen.name)
-    store = open_store(index, settings.store)
     embedder = open_embedder(settings.embedding)
-    return ingest(
-        paths,
-        store=store,
-        embedder=embedder,
-        profile=chosen,
-        settings=settings.ingest,
-        prune=prune,
-        progress=progress,
-    )
+    with closing(open_store(index, settings.store)) as store:
+        return ingest(
+            paths,
+            store=store,
+            embedder=embedder,
+            profile=chosen,
+            settings=settings.ingest,
+            prune=prune,
+            progress=progress,
+        )
 
 
 def _stored_profile(store: Store) -> Profile | None:
