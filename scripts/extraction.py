@@ -137,8 +137,10 @@ def _compared(kind: str, made: Path, wanted: list[str], extraction: Extraction) 
     seconds = time.monotonic() - began
     text = document.document.text
     sentences = document.sentences
-    found = {_plain(one.text) for one in sentences}
-    lost = tuple(one for one in wanted if one not in found)
+    found: dict[str, list[str]] = {}
+    for one in sentences:
+        found.setdefault(_letters(_plain(one.text)), []).append(one.text)
+    lost = tuple(one for one in wanted if not any(_same(one, other) for other in found.get(_letters(one), ())))
     return Result(
         kind=kind,
         sentences=len(wanted),
@@ -161,6 +163,8 @@ def _extracted(made: Path, extraction: Extraction) -> SplitDocument:
     return split_document(source, fields={}, profile=load_profile("general"), fingerprint="")
 
 
+_LINE_END = re.compile(r"\s*\n\s*")
+_MARK = "\N{SYMBOL FOR NEWLINE}"
 _SPACES = re.compile(r"\s+")
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010\u00ad]\s*(?=\w)|(?<=[–—/])\s+|\s+(?=[–—/])")
 
@@ -172,9 +176,20 @@ def _plain(text: str) -> str:
     spaces around a dash, where a line may end as well.
     """
     words = _SPACES.sub(" ", _HYPHEN.sub("", text)).strip()
-    while mark := ENUMERATOR.match(words):
-        words = words[mark.end() :].lstrip()
+    while mark := ENUMERATOR.match(words.replace(_MARK, " ")):
+        words = words[mark.end() :].lstrip(f" {_MARK}")
     return words
+
+
+def _letters(words: str) -> str:
+    return words.replace(" ", "")
+
+
+def _same(wanted: str, found: str) -> bool:
+    """Whether the spaces are right too. Only a line end may stand where there was none: a long address is broken."""
+    kept = _plain(_LINE_END.sub(_MARK, _HYPHEN.sub("", found)))
+    pattern = "".join(" ?" if one == _MARK else re.escape(one) for one in kept)
+    return re.fullmatch(pattern, wanted) is not None
 
 
 def _report(results: list[Result], *, floor: float, show: int) -> int:

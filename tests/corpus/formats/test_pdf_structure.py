@@ -316,3 +316,21 @@ def test_a_list_in_the_right_column_is_no_table_with_the_left_one() -> None:
     assert texts(found, RegionKind.LIST_ITEM) == [
         f"• item {n} of the list has two lines\nand it ends here;" for n in range(15)
     ]
+
+
+def test_a_dash_or_a_measured_value_that_begins_a_line_stays_in_its_sentence() -> None:
+    dash = "The whole of the cycle of the engine comprises four events that follow\n– admission, expansion, exhaust."
+    value = "Values like these were found in the plants after nine weeks (F: 61.5; A:\n38.5 ± 10.2) and in others."
+    found = extract(pdf([Sheet([*lines(dash), *lines(value, y=200)])]))
+
+    assert blocks(found) == [(RegionKind.PARAGRAPH, dash), (RegionKind.PARAGRAPH, value)]
+
+
+def test_an_abbreviation_at_the_end_of_a_page_ends_no_sentence() -> None:
+    first = "\n".join(
+        ["The line is as long as any other line of this page and it is full"] * 54
+        + ["A naval attack of that year against the new colony at St."]
+    )
+    found = extract(pdf([Sheet(lines(first)), Sheet(lines("Augustine failed when its ships were hit by a storm."))]))
+
+    assert len(texts(found, RegionKind.PARAGRAPH)) == 1

@@ -18,6 +18,9 @@ _GOES_ON = re.compile(
     r"(?:,|[^\W\d_]-|\b(?:of|the|and|or|to|by|in|on|with|for|a|an|as|at|from|that|between|this|its|their|any|such|shall|"
     r"is|are|was|were|not|which|who|than|but|if|be|has|have|may|must|will))$"
 )
+_ABBREVIATED = re.compile(r"\b[A-Z][a-z]{0,3}\.$")
+_DASHES = frozenset("-–—")
+_OPENING = ("", *"\"'“‘([")
 _BULLET = frozenset("•◦▪▫‣●○■□➢✓✔→·")
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv".split()
 _FIRST = frozenset({"a", "i", "1"})
@@ -139,22 +142,22 @@ def _number_goes_on(group: Sequence[Line], line: Line) -> bool:
     """`Section` / `4.2 of the` is one sentence although the second line looks enumerated; `(i) … ;` / `(ii)` may be."""
     last = group[-1]
     mark = ENUMERATOR.match(line.text)
-    if mark is None or has_bullet(line.text) or _ends_early(last, line):
+    if mark is None or _ends_early(last, line):
         return False
-    if mark["level"] and _is_lower(line.text[mark.end() :]):
-        return True  # `1.15 for each tonne, and` / `1.80 for each month`: an amount
+    content = line.text[mark.end() :].lstrip()
+    # `four events` / `– admission, expansion`: a dash. `1.15 for each tonne, and` / `1.80 for each month`: an amount.
+    dash = mark["bullet"] in _DASHES and content[:1].islower() and _open_end(last.text)
+    amount = mark["level"] and not content[:1].isupper() and content[:1] not in _OPENING
+    if dash or amount or has_bullet(line.text):
+        return not has_bullet(line.text) or dash
     if _ENDS_ITEM.search(last.text):
         if last.text[-1] == ".":
-            return len(last.text) + 1 not in cuts(f"{last.text} {line.text}", 0, len(last.text) + 1 + len(line.text))
-        if last.text[-1] == "," and mark["dot"] and _is_lower(line.text[mark.end() :]):
+            return _within_sentence(last.text, line.text)
+        if last.text[-1] == "," and mark["dot"] and content[:1].islower():
             return True  # `…, and` / `D. villosum`: an initial
         in_line = last.text[-1] in ",;rd" and abs(line.left - last.left) < line.size
         return in_line and _is_run_in(group, mark.group().strip("().").lower(), after_comma=last.text[-1] == ",")
-    return _is_lower(line.text[mark.end() :]) or _GOES_ON.search(last.text) is not None or len(last.text) >= _FULL_LINE
-
-
-def _is_lower(text: str) -> bool:
-    return text.lstrip()[:1].islower()
+    return content[:1].islower() or _GOES_ON.search(last.text) is not None or len(last.text) >= _FULL_LINE
 
 
 def _is_run_in(group: Sequence[Line], label: str, *, after_comma: bool) -> bool:
@@ -174,13 +177,20 @@ def _open_end(text: str) -> bool:
     return not _ENDS.search(text) and not text.isupper()
 
 
+def _within_sentence(last: str, text: str) -> bool:
+    """Whether a period ends no sentence: `at St.` / `Augustine`."""
+    end = len(last) + 1
+    return last.endswith(".") and end not in cuts(f"{last} {text}", 0, end + len(text))
+
+
 def runs_on(last: Line, line: Line) -> bool:
     """Whether a paragraph that ends a column or a page goes on at the top of the next one."""
     if not _same_size(last, line) or last.bold != line.bold or line.fixed:
         return False
     if has_bullet(line.text) or (is_item(line.text) and _ENDS_ITEM.search(last.text)):
         return False
-    if _ENDS_SENTENCE.search(last.text) or last.text.isupper():
+    abbreviated = _ABBREVIATED.search(last.text) is not None and _within_sentence(last.text, line.text)
+    if last.text.isupper() or (_ENDS_SENTENCE.search(last.text) and not abbreviated):
         return False
     width = last.column[1] - last.column[0]
     full = last.right > last.column[1] - 0.25 * width
