@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from quoth.corpus.changes import Refused
-from quoth.errors import CorpusError, SettingsError
+from quoth.errors import CorpusError, IndexBusy, SettingsError
 from quoth.ingest import IngestReport, ingest, remove
 from quoth.profile import Profile
 from quoth.profiles import load_profile, parse_profile
@@ -19,7 +19,7 @@ from quoth.protocols import Progress
 from quoth.providers.hash_embedder import HashEmbedder
 from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
-from quoth.types import Document, Metadata, RegionKind, Sentence, Supersession, Vectors
+from quoth.types import Document, IndexInfo, Metadata, RegionKind, Sentence, Supersession, Vectors
 
 AGRICULTURE = load_profile("agriculture")
 
@@ -195,7 +195,9 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(corpus: Corpus
     report = corpus.ingest()
 
     assert report.written == ("a.md", "c.md")
-    assert report.refused == (Refused("b.md", "it holds NUL bytes", "It is not a text file, or it is damaged."),)
+    assert report.refused == (
+        Refused("b.md", "it holds NUL bytes", "It is not a text file, or it is damaged.", kept=False),
+    )
 
 
 def test_a_corpus_in_which_nothing_can_be_read_is_an_error(corpus: Corpus) -> None:
@@ -619,3 +621,81 @@ def test_a_successor_that_is_not_there_is_noted(corpus: Corpus) -> None:
 
     corpus.put("new.md", "Sow at 3 cm.")
     assert corpus.ingest().notes == {}
+
+
+def test_files_of_the_same_words_are_all_renamed(corpus: Corpus) -> None:
+    corpus.put("p1.md", "Roll.")
+    corpus.put("p2.md", "Roll.")
+    corpus.ingest()
+    for number in "12":
+        (corpus.root / f"p{number}.md").rename(corpus.root / f"q{number}.md")
+
+    assert corpus.ingest().renamed == {"p1.md": "q1.md", "p2.md": "q2.md"}
+    assert ids(corpus) == ["q1.md", "q2.md"]
+
+
+def test_pruning_one_folder_spares_the_documents_of_another_that_is_away(corpus: Corpus, tmp_path: Path) -> None:
+    for name in ("readme.md", "x.md", "y.md"):
+        corpus.put(name, f"Sow {name}.")
+    corpus.ingest()
+    corpus.root.rename(tmp_path / "away")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "readme.md").write_text("Roll.")
+
+    assert corpus.ingest(other, prune=True).removed == ()
+    assert ids(corpus) == ["readme.md", "x.md", "y.md"]
+
+
+def test_a_folder_is_the_same_however_it_is_given(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.put("sub/b.md", "Roll.")
+    corpus.ingest()
+    (corpus.root / "a.md").unlink()
+    (tmp_path / "link").symlink_to(corpus.root)
+
+    assert corpus.ingest(corpus.root / "sub" / "..").gone == ("a.md",)
+    assert corpus.ingest(tmp_path / "link", prune=True).removed == ("a.md",)
+
+
+def test_a_document_that_another_folders_takes_the_place_of_is_told(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.ingest()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.md").write_text("Roll.")
+
+    (note,) = corpus.ingest(other).notes["a.md"]
+    assert note == f"it takes the place of the document of that id from {corpus.root}"
+
+
+def test_a_file_that_is_refused_now_keeps_its_old_document_and_says_so(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.ingest()
+    corpus.put("a.md", b"Sow\x00")
+    corpus.put("b.md", b"Sow\x00")
+
+    assert [(one.path, one.kept) for one in corpus.ingest().refused] == [("a.md", True), ("b.md", False)]
+    assert corpus.document("a.md").text == "Sow at 2.5 cm."
+
+
+def test_when_no_file_can_be_read_the_error_says_which_and_why(corpus: Corpus) -> None:
+    corpus.put("a.md", b"Sow\x00")
+
+    with pytest.raises(CorpusError, match=r"none of 1 files could be read \(a\.md: it holds NUL bytes\)"):
+        corpus.ingest()
+
+
+def test_an_index_that_another_process_wrote_meanwhile_is_not_overwritten(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.ingest()
+    corpus.put("b.md", "Roll.")
+    removed: list[IndexInfo] = []
+
+    def meanwhile(_what: str, _done: int, _total: int) -> None:
+        if not removed:
+            removed.append(remove(["a.md"], store=EmbeddedStore(corpus.store._place)))
+
+    with pytest.raises(IndexBusy, match="meanwhile"):
+        corpus.ingest(progress=meanwhile)
+    assert corpus.ingest().written == ("a.md", "b.md")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -10,12 +11,12 @@ from itertools import chain
 from pathlib import Path
 
 from quoth.corpus.changes import Changes, Refused
-from quoth.corpus.load import find_files
-from quoth.errors import CorpusError, ModelError, NoIndex, SettingsError
+from quoth.corpus.load import find_files, root_name
+from quoth.errors import CorpusError, IndexBusy, ModelError, NoIndex, SettingsError
 from quoth.profile import Profile
 from quoth.protocols import Embedder, Progress, Store
 from quoth.settings import IngestSettings
-from quoth.types import IndexInfo, Known, ModelIdentity, QuestionTokens, Vectors
+from quoth.types import IndexInfo, Known, ModelIdentity, QuestionTokens, SplitDocument, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,12 @@ def ingest(
     with closing(changes.documents()) as documents:
         first = next(documents, None)
         if first is None and not known:
-            raise CorpusError(f"none of {len(found.files)} files could be read", hint=changes.refused[0].hint) from None
+            told = "; ".join(f"{one.path}: {one.why}" for one in changes.refused[:3])
+            raise CorpusError(
+                f"none of {len(found.files)} files could be read ({told})", hint=changes.refused[0].hint
+            ) from None
         info = store.write(
-            chain([first] if first else [], documents),
+            _unless_written(store, known, chain([first] if first else [], documents)),
             remove=changes.leaving,
             embedder=embedder,
             profile=(profile.name, profile.source),
@@ -98,6 +102,15 @@ def ingest(
         removed=tuple(doc_id for doc_id in gone if doc_id in leaving and doc_id not in changes.renamed),
         gone=tuple(doc_id for doc_id in gone if doc_id not in leaving),
     )
+
+
+def _unless_written(
+    store: Store, known: Mapping[str, Known], documents: Iterable[SplitDocument]
+) -> Iterator[SplitDocument]:
+    """The documents; `IndexBusy` if another process wrote since the files were compared with what was `known`."""
+    if store.known() != known:
+        raise IndexBusy("another process has written the index meanwhile", hint="Run the same command again.")
+    yield from documents
 
 
 def _notes(found: Mapping[str, tuple[str, ...]], store: Store) -> dict[str, tuple[str, ...]]:
@@ -127,11 +140,13 @@ def remove(doc_ids: Collection[str], *, store: Store) -> IndexInfo:
 def _gone(known: Mapping[str, Known], found: Collection[str], given: Iterable[Path]) -> tuple[str, ...]:
     """Documents that came from one of the given folders and have no file there any more.
 
-    A folder that is no longer where it was, while its documents are here, has moved here.
+    A folder that is no longer where it was, while at least half of its documents are here, has moved here.
     """
-    roots = {str(path.absolute()) for path in given if path.is_dir()}
+    roots = {root_name(path) for path in given if path.is_dir()}
+    held = Counter(one.root for one in known.values())
+    here = Counter(known[doc_id].root for doc_id in found if doc_id in known)
     if roots:
-        roots |= {known[doc_id].root for doc_id in found if doc_id in known and not Path(known[doc_id].root).is_dir()}
+        roots |= {root for root, count in here.items() if 2 * count >= held[root] and not Path(root).is_dir()}
     return tuple(sorted(doc_id for doc_id, one in known.items() if doc_id not in found and one.root in roots))
 
 
@@ -147,7 +162,7 @@ def _profile_changed(store: Store, profile: Profile, found: Collection[str]) -> 
     if not ids <= set(found):
         raise SettingsError(
             f"the index holds {len(ids - set(found))} other documents, tagged by its own '{info.profile_name}' profile",
-            hint="Ingest all the folders again in one command, or use another --index.",
+            hint="Ingest all the folders again in one command (--prune if files are gone), or use another --index.",
         )
     return True
 

@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -80,20 +81,44 @@ def test_a_file_that_takes_too_long_is_named_and_the_next_one_is_read() -> None:
         assert extraction.extract(PAGE, form="html", label="b.html").text
 
 
+def crash_soon(before: set[int]) -> threading.Thread:
+    """Give the signal of a broken memory access to the worker that is there, or comes, once it is at work."""
+
+    def crash() -> None:
+        while not (workers := children() - before):
+            time.sleep(0.01)
+        time.sleep(0.2)
+        os.kill(workers.pop(), signal.SIGSEGV)
+
+    thread = threading.Thread(target=crash)
+    thread.start()
+    return thread
+
+
 def test_a_file_that_crashes_its_extractor_is_named_and_the_next_one_is_read() -> None:
+    with Extraction(SETTINGS) as extraction:
+        crash = crash_soon(children())
+        with pytest.raises(UnreadableFile, match=r"b\.html: it crashed its extractor \(SIGSEGV\)"):
+            extraction.extract(HUGE_PAGE, form="html", label="b.html")
+        crash.join()
+        assert extraction.extract(PAGE, form="html", label="c.html").text
+
+
+def test_a_crash_of_a_worker_that_others_have_used_is_not_held_against_the_file() -> None:
     before = children()
     with Extraction(SETTINGS) as extraction:
         extraction.extract(PAGE, form="html", label="a.html")
-        (worker,) = children() - before
+        crash = crash_soon(before)
+        assert extraction.extract(HUGE_PAGE, form="html", label="b.html").text
+        crash.join()
 
-        def crash() -> None:
-            time.sleep(0.2)  # it is reading by then, or still taking the file in
-            os.kill(worker, signal.SIGSEGV)
 
-        threading.Thread(target=crash).start()
-        with pytest.raises(UnreadableFile, match=r"b\.html: it crashed its extractor \(SIGSEGV\)"):
-            extraction.extract(HUGE_PAGE, form="html", label="b.html")
-        assert extraction.extract(PAGE, form="html", label="c.html").text
+def test_what_lies_in_the_current_folder_is_never_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "selectolax.py").write_text("raise SystemExit('taken over')")
+    (tmp_path / "json.py").write_text("raise SystemExit('taken over')")
+    monkeypatch.chdir(tmp_path)
+    with Extraction(SETTINGS) as extraction:
+        assert extraction.extract(PAGE, form="html", label="a.html").text
 
 
 def test_a_file_that_needs_too_much_memory_is_named_and_the_next_one_is_read() -> None:

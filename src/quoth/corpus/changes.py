@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from quoth.corpus.documents import Source, split_document
 from quoth.corpus.extraction import Extraction
 from quoth.corpus.kinds import AS_TEXT
-from quoth.corpus.load import Found, SourceFile, read_bytes
+from quoth.corpus.load import Found, SourceFile, read_bytes, root_name
 from quoth.corpus.manifest import Rule, fields_for, read_manifest
 from quoth.corpus.worker import version
 from quoth.errors import SettingsError, UnreadableFile
@@ -32,11 +32,12 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A file that was not taken, and what to do about it."""
+    """A file that was not taken, and what to do about it. `kept`: the index still holds what it was before."""
 
     path: str
     why: str
     hint: str
+    kept: bool
 
 
 class Changes:
@@ -65,10 +66,12 @@ class Changes:
         """Grows during the walk: a file that has another name now is found late."""
         self.written: list[str] = []
         self.renamed: dict[str, str] = {}
-        self.refused = [_refused(error) for error in found.closed]
+        self.refused = [_refused(error, kept=False) for error in found.closed]
         self.converted: dict[str, str] = {}
         self.notes: dict[str, tuple[str, ...]] = {}
-        self._moved_from = {known[doc_id].source_sha256: doc_id for doc_id in reversed(gone)}
+        self._moved_from: dict[str, list[str]] = {}
+        for doc_id in reversed(gone):
+            self._moved_from.setdefault(known[doc_id].source_sha256, []).append(doc_id)
         self._manifests: dict[Path, tuple[Rule, ...]] = {}
 
     def documents(self) -> Generator[SplitDocument]:
@@ -91,7 +94,7 @@ class Changes:
                     raise SettingsError(
                         f"with another profile every document must be read, but {error}", hint=error.hint
                     ) from error
-                self.refused.append(_refused(error))
+                self.refused.append(_refused(error, kept=file.doc_id in self._known))
                 continue
             finally:
                 if self._progress:
@@ -115,10 +118,19 @@ class Changes:
             self.converted[doc_id] = source.encoding
         if source.extract.notes:
             self.notes[doc_id] = source.extract.notes
-        before = self._moved_from.pop(source.sha256, None) if doc_id not in self._known else None
-        if before is not None:
+        if doc_id in self._known:
+            self._note_replaced(source, self._known[doc_id])
+        elif candidates := self._moved_from.get(source.sha256):
+            before = candidates.pop()
             self.renamed[before] = doc_id
             self.leaving.append(before)
+
+    def _note_replaced(self, source: Source, stored: Known) -> None:
+        """Two folders may each have a file of one id; the later one wins, but not in silence."""
+        doc_id = source.file.doc_id
+        if stored.root != root_name(source.file.root) and Path(stored.root, doc_id).is_file():
+            told = f"it takes the place of the document of that id from {stored.root}"
+            self.notes[doc_id] = (*self.notes.get(doc_id, ()), told)
 
     def _read_if_changed(self, file: SourceFile, extraction: Extraction) -> _Read | None:
         _check_name(file)
@@ -129,7 +141,7 @@ class Changes:
         fingerprint = _fingerprint(sha256, file.format, extractor, fields=fields, profile=self._profile)
         stored = self._known.get(file.doc_id)
         same = stored is not None and stored.fingerprint == fingerprint
-        if same and stored is not None and stored.root == str(file.root.absolute()):
+        if same and stored is not None and stored.root == root_name(file.root):
             return None
         extract, encoding = extraction.read(data, form=file.format, label=file.doc_id)
         return _Read(Source(file, sha256, encoding, extractor, extract), fields, fingerprint, only_moved=same)
@@ -186,5 +198,5 @@ def _fingerprint(sha256: str, form: str, extractor: str, *, fields: Mapping[str,
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _refused(error: UnreadableFile) -> Refused:
-    return Refused(error.path, str(error).removeprefix(f"{error.path}: "), error.hint)
+def _refused(error: UnreadableFile, *, kept: bool) -> Refused:
+    return Refused(error.path, str(error).removeprefix(f"{error.path}: "), error.hint, kept)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from quoth.corpus.load import SourceFile, text_sha256
+from quoth.corpus.load import SourceFile, root_name, text_sha256
 from quoth.corpus.manifest import merged, metadata, with_tags
 from quoth.corpus.passages import passages
 from quoth.corpus.tags import Tagger, document_tagger
@@ -70,7 +70,7 @@ def split_document(source: Source, *, fields: Mapping[str, Any], profile: Profil
         sentences=found,
         passages=passages(found),
         pages=extract.pages,
-        root=str(file.root.absolute()),
+        root=root_name(file.root),
         fingerprint=fingerprint,
     )
 

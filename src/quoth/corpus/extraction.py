@@ -103,7 +103,7 @@ class _Worker:
         self._folder = tempfile.mkdtemp(prefix="quoth-worker-")
         # A session of its own: Ctrl-C in the terminal is for us, and whatever the worker starts ends with it.
         self._process = subprocess.Popen(  # noqa: S603 - our own module, in the Python that runs us
-            [sys.executable, "-m", "quoth.corpus.worker", str(memory_mb), f"{seconds:g}", self._folder],
+            [sys.executable, "-P", "-m", "quoth.corpus.worker", str(memory_mb), f"{seconds:g}", self._folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -117,6 +117,7 @@ class _Worker:
         return self._process.poll() is None
 
     def extract(self, data: bytes, *, form: str, label: str, seconds: float) -> Extract:
+        self._timed_out = False  # the clock of the file before may have rung just as it was done
         deadline = time.monotonic() + seconds
         with self._time_limit(seconds):
             reply = self._ask(form, data)
@@ -169,12 +170,14 @@ class _Worker:
         self._kill()
 
     def _ended(self, label: str, seconds: float) -> UnreadableFile:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=1)  # how it ended by itself says more
         self._kill()
         status = self._process.wait()
         if self._timed_out:
             return UnreadableFile(label, f"reading it took more than {seconds:g} seconds", hint=_HANGS)
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
-        return UnreadableFile(label, f"it crashed its extractor ({how})", hint=_CRASHES)
+        return _Accident(label, f"it crashed its extractor ({how})", hint=_CRASHES)
 
     def _kill(self) -> None:
         try:

@@ -46,6 +46,11 @@ class SourceText:
         return text_sha256(self.text)
 
 
+def root_name(root: Path) -> str:
+    """The one name of a folder, however it was given."""
+    return os.path.realpath(root)
+
+
 def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -90,8 +95,14 @@ def _walk(root: Path, ignored: Counter[str], closed: list[UnreadableFile]) -> li
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)
-            # A pipe or a device would keep us waiting; only a file is read.
-            if name.startswith(".") or not path.is_file() or not Path(os.path.realpath(path)).is_relative_to(inside):
+            try:
+                # A pipe or a device would keep us waiting; only a file is read.
+                if name.startswith(".") or not path.is_file():
+                    continue
+            except OSError as error:  # the folder can be listed, but not entered
+                refuse(error)
+                break
+            if not Path(os.path.realpath(path)).is_relative_to(inside):
                 continue
             if (form := recognise(path)) is not None:
                 files.append(SourceFile(path.relative_to(root).as_posix(), path, root, form))

@@ -77,6 +77,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     limit = int(sys.argv[1]) * 2**20
     _, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
     resource.setrlimit(resource.RLIMIT_AS, (limit, most))  # the soft one: a converter that we start may have more
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a library that prints must not break the conversation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from quoth.ingest import IngestReport
 
 
+_log = logging.getLogger(__name__)
+
+
 class Quoth:
     """Verbatim answers from one index. Threads may share it; a new generation is picked up by the next question."""
 
@@ -68,13 +72,15 @@ class Quoth:
         `prune` removes the documents whose files are gone from these folders.
         """
         several = [paths] if isinstance(paths, str | Path) else paths
-        ingest_paths(
+        report = ingest_paths(
             [Path(path) for path in several],
             Path(index),
             profile=profile,
             prune=prune,
             overrides=_overrides(settings),
         )
+        for refused in report.refused:
+            _log.warning("refused %s: %s (%s)", refused.path, refused.why, refused.hint)
         return cls.open(index, settings=settings)
 
     def prepare(self) -> None:

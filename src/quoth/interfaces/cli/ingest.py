@@ -53,7 +53,8 @@ def command(
         for line in _summary(report, index):
             typer.echo(_shown(line), err=True)
     for refused in report.refused:
-        typer.secho(_shown(f"refused {refused.path}: {refused.why} ({refused.hint})"), err=True, fg="yellow")
+        kept = "; the index keeps what it held of it before" if refused.kept else ""
+        typer.secho(_shown(f"refused {refused.path}: {refused.why} ({refused.hint}){kept}"), err=True, fg="yellow")
     if report.refused:
         raise typer.Exit(1)
 

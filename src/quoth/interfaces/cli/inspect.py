@@ -149,9 +149,11 @@ def _show_about(document: Document, info: DocumentInfo, *, as_json: bool) -> Non
     if as_json:
         typer.echo(json_line(about))
         return
+    from quoth.interfaces.cli.terminal import one_line
+
     for key, value in about.items():
         if value not in (None, [], {}):
-            typer.echo(f"{key:<15} {value}")
+            typer.echo(f"{key:<15} {one_line(str(value))}")
     typer.echo(f"{'first line':<15} {next((line for line in document.text.splitlines() if line.strip()), '')!r}")
 
 
