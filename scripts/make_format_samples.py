@@ -1,4 +1,4 @@
-"""Make the files of examples/formats anew: a PDF in two columns, a Word file, a web page and a scanned page.
+"""Make the files of examples/formats anew that are not text: a PDF in two columns, a Word file and a scanned page.
 
     python scripts/make_format_samples.py
 
@@ -103,28 +103,6 @@ Wet corn is tipped before dry corn, and seed grain before everything else. The y
 rain is near.
 """
 
-NOTICE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>Notice: winter hours</title></head>
-<body>
-<nav><a href="/">Home</a> <a href="/prices">Prices</a> <a href="/members">Members</a></nav>
-<main>
-<h1>Winter hours</h1>
-<p>From 1 December to 28 February the weighbridge is open from 08:00 to 16:00 on Mondays and Thursdays only.</p>
-<h2>Price list</h2>
-<table>
-<thead><tr><th>Service</th><th>Unit</th><th>Charge</th></tr></thead>
-<tbody>
-<tr><td>Weighing only</td><td>load</td><td>6.00</td></tr>
-<tr><td>Cleaning</td><td>tonne</td><td>4.20</td></tr>
-</tbody>
-</table>
-</main>
-<footer>Larch Hollow Cooperative</footer>
-</body>
-</html>
-"""
-
 MINUTES = [
     "LARCH HOLLOW COOPERATIVE",
     "",
@@ -148,7 +126,6 @@ def main() -> int:
     bookmarks = 'pdf:writer_pdf_Export:{"ExportBookmarks":{"type":"boolean","value":"true"}}'
     _convert(office, HANDBOOK, "handbook.pdf", bookmarks, columns=2)
     _convert(office, RULES, "delivery-rules.docx", "docx", columns=1)
-    (TARGET / "winter-hours.html").write_text(NOTICE, "utf-8")
     _scan(TARGET / "minutes-scan.pdf")
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,11 @@ from quoth.errors import CorpusError, IndexBusy, SettingsError
 from quoth.ingest import IngestReport, ingest, remove
 from quoth.profile import Profile
 from quoth.profiles import load_profile, parse_profile
-from quoth.protocols import Progress
+from quoth.protocols import Embedder, Progress
 from quoth.providers.hash_embedder import HashEmbedder
 from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
-from quoth.types import Document, IndexInfo, Metadata, RegionKind, Sentence, Supersession, Vectors
+from quoth.types import Document, IndexInfo, Metadata, RegionKind, Sentence, SplitDocument, Supersession, Vectors
 
 AGRICULTURE = load_profile("agriculture")
 
@@ -686,16 +686,45 @@ def test_when_no_file_can_be_read_the_error_says_which_and_why(corpus: Corpus) -
         corpus.ingest()
 
 
+class Overtaken(EmbeddedStore):
+    """A store that another writer comes to first, just before we may write."""
+
+    def write(
+        self,
+        put: Iterable[SplitDocument],
+        *,
+        remove: Collection[str],
+        embedder: Embedder,
+        profile: tuple[str, str],
+        progress: Progress | None,
+    ) -> IndexInfo:
+        super().write((), remove=["a.md"], embedder=embedder, profile=profile, progress=None)
+        return super().write(put, remove=remove, embedder=embedder, profile=profile, progress=progress)
+
+
 def test_an_index_that_another_process_wrote_meanwhile_is_not_overwritten(corpus: Corpus) -> None:
     corpus.put("a.md", "Sow at 2.5 cm.")
     corpus.ingest()
     corpus.put("b.md", "Roll.")
-    removed: list[IndexInfo] = []
-
-    def meanwhile(_what: str, _done: int, _total: int) -> None:
-        if not removed:
-            removed.append(remove(["a.md"], store=EmbeddedStore(corpus.store._place)))
+    own, corpus.store = corpus.store, Overtaken(corpus.store._place)
 
     with pytest.raises(IndexBusy, match="meanwhile"):
-        corpus.ingest(progress=meanwhile)
+        corpus.ingest()
+    corpus.store = own
     assert corpus.ingest().written == ("a.md", "b.md")
+
+
+def test_a_second_writer_is_refused_before_the_first_has_read_a_document(corpus: Corpus) -> None:
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.ingest()
+    corpus.put("b.md", "Roll.")
+    refused: list[IndexBusy] = []
+
+    def meanwhile(_what: str, _done: int, _total: int) -> None:
+        if not refused:
+            with pytest.raises(IndexBusy, match="is writing the index") as caught:
+                remove(["a.md"], store=EmbeddedStore(corpus.store._place))
+            refused.append(caught.value)
+
+    assert corpus.ingest(progress=meanwhile).written == ("b.md",)
+    assert refused

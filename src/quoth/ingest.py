@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from quoth.corpus.changes import Changes, Refused
@@ -76,14 +76,15 @@ def ingest(
         progress=progress,
     )
     with closing(changes.documents()) as documents:
-        first = next(documents, None)
-        if first is None and not known:
+        # Before there is an index, a document is wanted first; else the right to write, so that a second writer knows.
+        first = () if known else tuple(islice(documents, 1))
+        if not known and not first:
             told = "; ".join(f"{one.path}: {one.why}" for one in changes.refused[:3])
             raise CorpusError(
                 f"none of {len(found.files)} files could be read ({told})", hint=changes.refused[0].hint
             ) from None
         info = store.write(
-            _unless_written(store, known, chain([first] if first else [], documents)),
+            _unless_written(store, known, chain(first, documents)),
             remove=changes.leaving,
             embedder=embedder,
             profile=(profile.name, profile.source),
