@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import re
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from evaluation.samples import abstention, answer, item, quote, six
+from loaded_scripts import load_script
 from quoth.settings import Overrides
 
 ROOT = Path(__file__).parents[1]
 
-
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tuning", ROOT / "scripts" / "tuning.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-TUNING = _script()
+TUNING = load_script("tuning")
 PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
 
 

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from loaded_scripts import load_script
 
 ROOT = Path(__file__).parents[2]
 EVAL_SETS = ("agriculture", "contracts", "encyclopedia", "irrigation", "nda")
 
-
-def _checker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_boundaries", ROOT / "scripts" / "check_boundaries.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-CHECKER = _checker()
+CHECKER = load_script("check_boundaries")
 
 
 @pytest.mark.parametrize("folder", [*(f"../shared/eval/{name}/docs" for name in EVAL_SETS), "examples"])
