@@ -27,9 +27,12 @@ from pathlib import Path
 
 import numpy as np
 
-from quoth.ask import Engine, ask
+from quoth.ask import ask
+from quoth.engine import Engine
 from quoth.profiles import load_profile
 from quoth.protocols import Progress
+from quoth.providers.tokenizer import EstimateCounter
+from quoth.select.relevance import Scale
 from quoth.settings import Settings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.embedded.dense import DenseIndex
@@ -343,7 +346,17 @@ def main() -> int:
                 edit(store, origin, number=number, profile=named)
         print(f"  most private memory {peaks['private']} MB")
     asked = questions(origin, range(2 * 10**8, 2 * 10**8 + 200))
-    engine = Engine(StandIn(origin), None, None, profile, Settings(), "")
+    engine = Engine(
+        embedder=StandIn(origin),
+        reranker=None,
+        judge=None,
+        confidence_model=None,
+        scale=Scale(1.0, 0.0),
+        open_counter=EstimateCounter,
+        profile=profile,
+        settings=Settings(),
+        settings_digest="",
+    )
     print("questions")
     compare(stores, asked, engine)
     print(f"  private memory {private_memory()} MB with both indexes loaded")

@@ -2,14 +2,31 @@
 # Install the programs that some tests need and pip cannot bring. Where that is not allowed, those tests skip by name.
 set -eu
 
-if command -v soffice >/dev/null 2>&1; then
-    exit 0
-fi
-if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-    echo "LibreOffice is not installed and cannot be installed here: the tests that convert documents will be skipped." >&2
-    exit 0
-fi
+updated=
+
+# part PROGRAM PACKAGE NAME TESTS: each by itself, so that one that cannot be had does not keep the others out.
+part() {
+    if command -v "$1" >/dev/null 2>&1; then
+        return 0
+    fi
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+        echo "$3 is not installed and cannot be installed here: the tests that $4 will be skipped." >&2
+        return 0
+    fi
+    if [ -z "$updated" ]; then
+        apt-get update -qq || true
+        updated=yes
+    fi
+    apt-get install -y -qq --no-install-recommends "$2" >/dev/null ||
+        echo "$3 could not be installed: the tests that $4 will be skipped." >&2
+}
+
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq || true
-apt-get install -y -qq --no-install-recommends libreoffice-writer-nogui >/dev/null ||
-    echo "LibreOffice could not be installed: the tests that convert documents will be skipped." >&2
+# The tests start a Redis of their own. In run level 1 the package starts none; systemd does not ask for that, and would.
+export RUNLEVEL=1
+part soffice libreoffice-writer-nogui LibreOffice "convert documents"
+if [ -d /run/systemd/system ] && ! command -v redis-server >/dev/null 2>&1; then
+    echo "redis-server is not installed, and apt would start it as a service: the tests that share a cache will be skipped." >&2
+else
+    part redis-server redis-server redis-server "share a cache"
+fi

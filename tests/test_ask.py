@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from quoth.ask import Engine, ask
+from engines import engine_of
+from quoth.ask import ask
+from quoth.engine import Engine
 from quoth.errors import OffsetMismatch, QuestionError
 from quoth.ingest import ingest
 from quoth.profiles import load_profile
@@ -73,7 +75,7 @@ class Desk:
         settings = overrides.over(self.profile.settings, profile=self.profile.name)
         embedder = None if settings.retrieval.mode == "lexical" else EMBEDDER
         reranker = CosineReranker() if settings.rerank.kind == "cosine" else None
-        return Engine(embedder, reranker, None, self.profile, settings, settings.digest)
+        return engine_of(self.profile, settings, embedder=embedder, reranker=reranker)
 
     def explain(self, question: str, filters: Filters = NO_FILTERS, **flags: str) -> Asked:
         with self.store.read() as reader:
@@ -200,13 +202,13 @@ def test_a_threshold_that_is_raised_declines_what_was_answered(guides: Desk) -> 
 
 def test_the_confidence_of_a_question_does_not_depend_on_what_else_is_there(guides: Desk) -> None:
     question = "At what depth is canola seed sown?"
-    scope = Filters(("canola/guide.md",), {}, (), None)
+    scope = Filters(("canola/guide.md",), {}, (), None, None)
 
     assert guides.answer(question, scope).confidence == guides.answer(question).confidence
 
 
 def test_too_little_support_is_declined(farm: Desk) -> None:
-    outcome = farm.abstention("grain moisture percent", Filters(("storage.txt",), {}, (), None))
+    outcome = farm.abstention("grain moisture percent", Filters(("storage.txt",), {}, (), None, None))
 
     assert outcome.objection.reason is Reason.INSUFFICIENT_SUPPORT
 
@@ -218,21 +220,21 @@ def test_with_abstention_off_whatever_was_found_is_answered(guides: Desk) -> Non
 
 
 def test_with_abstention_off_an_empty_hand_is_still_declined(guides: Desk) -> None:
-    nowhere = Filters(("none.md",), {}, (), None)
+    nowhere = Filters(("none.md",), {}, (), None, None)
     outcome = guides.abstention("How deep?", nowhere, decision__abstain="false")
 
     assert (outcome.objection.reason, outcome.nearest, outcome.confidence) == (Reason.NO_RESULTS, (), 0.0)
 
 
 def test_the_scope_of_a_question_is_kept(guides: Desk) -> None:
-    scope = Filters(("corn/guide.md",), {}, (), None)
+    scope = Filters(("corn/guide.md",), {}, (), None, None)
     outcome = guides.answer("At what depth is seed planted?", scope, decision__abstain="false")
 
     assert {one.sentence.doc_id for one in outcome.citations} == {"corn/guide.md"}
 
 
 def test_a_tag_filters(farm: Desk) -> None:
-    only_corn = Filters((), {"crop": ("corn",)}, (), None)
+    only_corn = Filters((), {"crop": ("corn",)}, (), None, None)
     outcome = farm.answer("At what depth is seed sown?", only_corn, decision__abstain="false")
 
     assert {one.sentence.tags["crop"][0] for one in outcome.citations} == {"corn"}
@@ -290,7 +292,7 @@ def test_what_replaced_a_rule_comes_before_it(rules: Desk) -> None:
 
 
 def test_a_rule_that_was_replaced_is_no_answer_by_itself(rules: Desk) -> None:
-    outcome = rules.abstention("How many feet shall a rear fence not exceed?", Filters(("old.md",), {}, (), None))
+    outcome = rules.abstention("How many feet shall a rear fence not exceed?", Filters(("old.md",), {}, (), None, None))
 
     assert outcome.objection.reason is Reason.SUPERSEDED_ONLY
     assert outcome.nearest[0].sentence.doc_id == "old.md"

@@ -112,7 +112,7 @@ def test_an_empty_hand_is_no_result() -> None:
 
 
 def test_an_empty_hand_is_put_down_to_the_filters_where_there_are_any() -> None:
-    said = no_results(case(filters=Filters(("b.md",), {}, (), None)))
+    said = no_results(case(filters=Filters(("b.md",), {}, (), None, None)))
 
     assert said == Objection(Reason.NO_RESULTS, "No sentence of the corpus passes the filters of the question.")
 

@@ -16,7 +16,7 @@ ROOT = Path(quoth.__file__).parent
 LAYERS = (
     ("interfaces", ("quoth", "interfaces", "evaluation")),
     ("wiring", ("wiring",)),
-    ("paths and adapters", ("ingest", "ask", "context", "stores", "providers", "profiles", "cluster")),
+    ("paths and adapters", ("ingest", "ask", "retrieval", "context", "stores", "providers", "profiles", "cluster")),
     (
         "stages",
         (
@@ -31,6 +31,12 @@ LAYERS = (
             "calibration",
             "misses",
             "confidence",
+            "engine",
+            "conflicts",
+            "quality",
+            "caching",
+            "plain",
+            "render_retrieval",
         ),
     ),
     ("text", ("text",)),

@@ -22,8 +22,10 @@ def test_the_package_offers_exactly_these_names() -> None:
         "Quoth",
         "QuothError",
         "Reason",
+        "Retrieval",
         "Sentence",
         "Span",
+        "Status",
         "__version__",
     ]
     assert all(hasattr(quoth, name) for name in quoth.__all__)
@@ -46,6 +48,7 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "QuestionError": "question",
         "CalibrationError": "calibration",
         "ModelError": "model",
+        "ProviderFault": "provider",
         "IndexFault": "index",
         "NoIndex": "no-index",
         "IndexMismatch": "index-mismatch",

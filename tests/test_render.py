@@ -38,6 +38,7 @@ NOTES = RunNotes(
     redundancy_before=0.5912,
     redundancy_after=0.4,
     degraded=(),
+    warnings=(),
     profile="agriculture",
     calibrated=False,
     index="abc",
@@ -62,7 +63,7 @@ ABSTENTION = Abstention(QUESTION, Objection(Reason.NO_RESULTS, "Nothing."), ("ry
 
 
 def answer(*citations: Citation) -> dict[str, Any]:
-    return outcome_json(Answer(QUESTION, citations, (), 0.93004, NOTES))
+    return outcome_json(Answer(QUESTION, citations, (), (), 0.93004, NOTES))
 
 
 def test_the_first_nine_fields_are_fixed() -> None:
@@ -151,6 +152,7 @@ def test_run_notes_say_how_it_came_about_without_a_clock() -> None:
         "decision": ["answered"],
         "scores": {"max_retrieval": 0.1235, "support_count": 4, "redundancy_before": 0.5912, "redundancy_after": 0.4},
         "degraded": [],
+        "warnings": [],
         "profile": "agriculture",
         "calibrated": False,
         "index": "abc",

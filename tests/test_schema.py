@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from quoth.ask import Engine, ask
+from engines import engine_of
+from quoth.ask import ask
 from quoth.ingest import ingest
 from quoth.profiles import load_profile
 from quoth.providers.hash_embedder import HashEmbedder
@@ -60,7 +61,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, A
                 progress=None,
             )
         settings = overrides.over(chosen.settings, profile=profile)
-        engine = Engine(embedder, None, None, chosen, settings, settings.digest)
+        engine = engine_of(chosen, settings, embedder=embedder)
         (one,) = read_questions([question])
         assert isinstance(one, Question)
         with stores[profile].read() as reader:

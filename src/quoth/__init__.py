@@ -10,7 +10,20 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 from quoth.errors import QuothError
 from quoth.interfaces.python import Quoth
-from quoth.types import Abstention, Answer, Asked, Citation, Document, Filters, Question, Reason, Sentence, Span
+from quoth.types import (
+    Abstention,
+    Answer,
+    Asked,
+    Citation,
+    Document,
+    Filters,
+    Question,
+    Reason,
+    Retrieval,
+    Sentence,
+    Span,
+    Status,
+)
 
 __version__ = "0.1.0"
 
@@ -25,7 +38,9 @@ __all__ = [
     "Quoth",
     "QuothError",
     "Reason",
+    "Retrieval",
     "Sentence",
     "Span",
+    "Status",
     "__version__",
 ]

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from quoth.answer import cite
 from quoth.calibration import calibrated, decision_in_force
 from quoth.confidence import confidence_of
+from quoth.conflicts import conflicts_of
+from quoth.corpus.authority import statement_of
 from quoth.decide import Case, checks, decide
+from quoth.engine import Engine
 from quoth.misses import explain, missing
-from quoth.profile import Profile
-from quoth.protocols import Embedder, Reader, Reranker
-from quoth.retrieve.boost import boost
-from quoth.retrieve.fuse import fuse
+from quoth.protocols import Reader
+from quoth.retrieve.as_of import as_of
+from quoth.retrieve.find import find
+from quoth.retrieve.judged import judged
 from quoth.retrieve.merge import Found, merge
 from quoth.retrieve.parts import parts_of
-from quoth.retrieve.probe import probe
 from quoth.retrieve.question import analyse
 from quoth.select.cover import best_for, evidence_of, unsupported_parts, without_unsupported
 from quoth.select.diversify import select
-from quoth.select.evidence import Logistic
-from quoth.select.rerank import rerank
 from quoth.select.topic import on_topic
 from quoth.settings import Settings
 from quoth.types import (
@@ -30,22 +30,20 @@ from quoth.types import (
     Answer,
     Asked,
     Confidence,
+    Conflict,
     Cover,
     Document,
-    DocumentInfo,
     Evidence,
     Objection,
     Outcome,
     Part,
     Probe,
-    Query,
     Question,
     Ranked,
     Reason,
     RunNotes,
     Selection,
     Trace,
-    Vectors,
 )
 
 _RETRIEVERS = {"hybrid": "hybrid_bm25_dense", "lexical": "bm25", "dense": "dense"}
@@ -53,30 +51,20 @@ _NEAREST = 3
 """How many sentences an abstention shows as the nearest evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """Everything that stays the same from question to question. Without an embedder only full text is searched."""
-
-    embedder: Embedder | None
-    reranker: Reranker | None
-    confidence_model: Logistic | None
-    """None: the best fused score stands for the confidence."""
-    profile: Profile
-    settings: Settings
-    settings_digest: str
-
-
 def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
     """Answer with verified quotes, or abstain with the reason."""
     settings = engine.settings
+    reader = as_of(reader, question.filters.as_of)
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
     parts = parts_of(analysis, profile=engine.profile, settings=settings.retrieval)
     found_for = [_find(part.analysis, reader=reader, engine=engine) for part in parts]
     covers = _cover(parts, found_for, reader=reader, engine=engine)
     whole = _find(analysis, reader=reader, engine=engine)
     evidence = [replace(one, ranked=cover.evidence) for one, cover in zip(found_for, covers, strict=True)]
-    found = merge(whole, evidence)
+    found = judged(merge(whole, evidence), analysis, reader=reader, engine=engine)
     ranked = found.ranked
+    engine = _in_force(engine, found)
+    settings = engine.settings
 
     answerable = without_unsupported(analysis, covers)
     selection = select(
@@ -87,31 +75,56 @@ def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
         neighbours=reader.neighbours,
         settings=settings.selection,
     )
+    conflicts = _conflicts(found, analysis, reader=reader, engine=engine)
+    selection = _with_both_sides(selection, conflicts, found)
     nearest = tuple(Evidence(one.sentence, one.relevance, None) for one in ranked[:_NEAREST])
     raw = _confidence(selection.supporting or ranked, answerable, found.probe, engine)
     confidence = calibrated(raw.value, settings.calibration)
     case = Case(answerable, ranked, selection, confidence, _documents(selection.evidence or nearest, reader), reader)
     objections = decide(case, checks(settings.selection, decision_in_force(settings)))
     notes = _notes(found, selection, objections, reader=reader, engine=engine)
-    outcome = _outcome(replace(case, analysis=analysis), nearest, objections, covers=covers, notes=notes, engine=engine)
-    return Asked(outcome, Trace(analysis, found.fused, ranked, covers, selection, found.probe, raw, objections))
+    outcome = _outcome(
+        replace(case, analysis=analysis),
+        nearest,
+        objections,
+        covers=covers,
+        conflicts=conflicts,
+        notes=notes,
+        engine=engine,
+    )
+    trace = Trace(analysis, found.fused, ranked, covers, selection, found.probe, raw, objections, found.usage)
+    return Asked(outcome, trace)
 
 
 def _find(analysis: Analysis, *, reader: Reader, engine: Engine) -> Found:
-    """Search for a question, or for one part of it, and bring what was found into order."""
-    settings = engine.settings
-    asked = probe(analysis.search_text, embedder=engine.embedder, reader=reader)
-    candidates = reader.search(_query(analysis, asked.vector, settings))
-    fused = fuse(candidates, analysis, mode=settings.retrieval.mode)
-    reranked = rerank(fused, probe=asked, reranker=engine.reranker, topk=settings.rerank.topk)
-    ranked = boost(
-        reranked,
-        analysis,
-        documents=_authorities(reranked, reader, engine.profile),
-        profile=engine.profile,
-        settings=settings.retrieval,
-    )
-    return Found(asked, candidates, fused, ranked)
+    return find(analysis, reader=reader, engine=engine, topk=engine.settings.rerank.topk)
+
+
+def _in_force(engine: Engine, found: Found) -> Engine:
+    """A calibration holds for the whole search; what full text alone says was never calibrated."""
+    if "dense" not in found.degraded:
+        return engine
+    return engine.with_settings(replace(engine.settings, calibration=Settings().calibration))
+
+
+def _conflicts(found: Found, analysis: Analysis, *, reader: Reader, engine: Engine) -> tuple[Conflict, ...]:
+    """What the sentences found disagree about; only a profile with authority can say which of them is in force."""
+    if engine.profile.authority is None:
+        return ()
+    infos = {info.id: info for info in reader.documents({one.sentence.doc_id for one in found.ranked})}
+    known = [one.sentence for one in found.ranked if one.sentence.doc_id in infos]
+    return conflicts_of([statement_of(one, infos[one.doc_id], engine.profile) for one in known], analysis)
+
+
+def _with_both_sides(selection: Selection, conflicts: tuple[Conflict, ...], found: Found) -> Selection:
+    """Where sources disagree, each side is quoted, however alike they sound."""
+    chosen = {one.sentence.id for one in selection.evidence}
+    scores = {one.sentence.id: one.relevance for one in found.ranked}
+    sides = (one.sentence for conflict in conflicts for one in conflict.statements)
+    if not any(one.sentence.id in chosen for conflict in conflicts for one in conflict.statements):
+        return selection
+    added = {one.id: Evidence(one, scores[one.id], None) for one in sides if one.id not in chosen}
+    return replace(selection, evidence=(*selection.evidence, *added.values()))
 
 
 def _cover(parts: Sequence[Part], found: Sequence[Found], *, reader: Reader, engine: Engine) -> tuple[Cover, ...]:
@@ -136,15 +149,6 @@ def _confidence(ranked: Sequence[Ranked], analysis: Analysis, asked: Probe, engi
     return confidence_of(ranked, analysis=analysis, probe=asked, model=engine.confidence_model)
 
 
-def _query(analysis: Analysis, vector: Vectors | None, settings: Settings) -> Query:
-    return Query(
-        vector=vector,
-        terms=analysis.terms if settings.retrieval.mode != "dense" else (),
-        candidates=settings.retrieval.candidates,
-        filters=analysis.question.filters,
-    )
-
-
 def _without_evidence(engine: Engine) -> bool:
     """Whether the evidence model was asked for and this embedding model cannot give it what it needs."""
     return engine.settings.rerank.kind == "evidence" and engine.embedder is not None and engine.reranker is None
@@ -163,13 +167,6 @@ def _supports(analysis: Analysis, engine: Engine, *, covers: Sequence[Cover]) ->
     return lambda one: one.relevance >= decision.support_score and on_topic(one.sentence, analysis, engine.profile)
 
 
-def _authorities(ranked: tuple[Ranked, ...], reader: Reader, profile: Profile) -> dict[str, DocumentInfo]:
-    """What is known about the documents found; only a profile with authority asks for it."""
-    if profile.authority is None:
-        return {}
-    return {info.id: info for info in reader.documents({one.sentence.doc_id for one in ranked})}
-
-
 def _documents(evidence: tuple[Evidence, ...], reader: Reader) -> tuple[Document, ...]:
     ids = dict.fromkeys(one.sentence.doc_id for one in evidence)
     return tuple(document for doc_id in ids if (document := reader.document(doc_id)) is not None)
@@ -181,6 +178,7 @@ def _outcome(
     objections: tuple[tuple[str, Objection | None], ...],
     *,
     covers: tuple[Cover, ...],
+    conflicts: tuple[Conflict, ...],
     notes: RunNotes,
     engine: Engine,
 ) -> Outcome:
@@ -192,7 +190,9 @@ def _outcome(
     citations = cite(shown, documents, engine.profile)
     if objection is None:
         unsupported = unsupported_parts(covers, {one.sentence.id for one in shown})
-        return Answer(question, citations, unsupported, case.confidence, notes)
+        quoted = {one.sentence.id for one in shown}
+        named = tuple(one for one in conflicts if all(side.sentence.id in quoted for side in one.statements))
+        return Answer(question, citations, unsupported, named, case.confidence, notes)
     unsupported = tuple(cover.part.text for cover in covers if cover.objection is not None)
     explained = explain(citations, case, objection=objection, profile=engine.profile)
     return Abstention(question, objection, missing(case, unsupported), unsupported, explained, case.confidence, notes)
@@ -224,7 +224,8 @@ def _notes(
         support_count=len(selection.supporting),
         redundancy_before=selection.redundancy_before,
         redundancy_after=selection.redundancy_after,
-        degraded=("evidence",) if _without_evidence(engine) else (),
+        degraded=(*found.degraded, *(("evidence",) if _without_evidence(engine) else ())),
+        warnings=found.notes,
         profile=engine.profile.name,
         calibrated=engine.settings.calibration.threshold is not None,
         index=reader.info.digest,

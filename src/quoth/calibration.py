@@ -15,7 +15,7 @@ from quoth.types import ModelIdentity
 _EDGE = 1e-4
 """A score nearer than this to 0 or 1 counts as this near, since its log odds would be without bounds."""
 
-_WITHOUT_EFFECT = frozenset({"calibration", "embedding", "ingest", "store", "context"})
+_WITHOUT_EFFECT = frozenset({"calibration", "embedding", "ingest", "store", "context", "cache", "log"})
 """Sections that change no confidence. The model stands for `embedding`, the kind of store for `store`."""
 _LIMITS = frozenset({"retrieval.max_question_characters"})
 """Keys that change none either."""

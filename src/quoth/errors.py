@@ -9,6 +9,7 @@ QuothError
 ├── QuestionError       a question that cannot be asked
 ├── CalibrationError    nothing to calibrate with, or a calibration for something else
 ├── ModelError          the model's files are missing or damaged
+├── ProviderFault       a service that was asked did not give what it should; a question goes on without it
 └── IndexFault          the index cannot serve
     ├── NoIndex         there is none yet
     ├── IndexMismatch   another format or model wrote it
@@ -80,6 +81,12 @@ class CalibrationError(QuothError):
 
 class ModelError(QuothError):
     code = "model"
+
+
+class ProviderFault(QuothError):
+    """An outside service is down, slow, or answers nonsense."""
+
+    code = "provider"
 
 
 class IndexFault(QuothError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,11 +34,15 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class DocumentType:
-    """`authority` is what its documents are worth (`binding`, ...); `factor` multiplies their order score."""
+    """`authority` is what its documents are worth (`binding`, ...); `factor` multiplies their order score.
+
+    A question whose folded words match one of the `asked_by` patterns asks for documents of this type.
+    """
 
     name: str
     authority: str
     factor: float
+    asked_by: tuple[re.Pattern[str], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from quoth.types import (
     Document,
     DocumentInfo,
     IndexInfo,
+    Judgement,
     Known,
     ModelIdentity,
     Page,
@@ -22,6 +23,7 @@ from quoth.types import (
     Sentence,
     SplitDocument,
     Support,
+    Usage,
     Vectors,
 )
 
@@ -55,8 +57,41 @@ class Reranker(Protocol):
     """Score each candidate for the question, absolutely, in the same order."""
 
     name: str
+    needs_tokens: bool
+    """Whether it can do nothing without the tokens of the question."""
 
     def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]: ...
+
+
+class Judge(Protocol):
+    """A model that reads passages and says how far each answers the question; `ProviderFault` when it cannot."""
+
+    name: str
+
+    @property
+    def most(self) -> int:
+        """How many passages it takes at once."""
+        ...
+
+    def judge(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[Judgement], Usage]:
+        """One judgement for each (id, text), in the same order."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens as a model would."""
+
+    name: str
+
+    def count(self, text: str) -> int: ...
+
+
+class Cache(Protocol):
+    """Bytes by key, for a while. Losing an entry costs time and nothing else, so it never raises."""
+
+    def get(self, key: str) -> bytes | None: ...
+
+    def put(self, key: str, value: bytes, *, seconds: float) -> None: ...
 
 
 class Reader(Protocol):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from itertools import chain
 from typing import Any
 
+from quoth.errors import QuestionError
 from quoth.types import NO_FILTERS, Filters, Question
+
+_OWN_NAMES = frozenset({"tags", "document_type", "is_binding", "doc_id", "as_of"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def _filters(content: Mapping[str, Any]) -> Filters:
     if tags is None:
         raise ValueError('"filters.tags" must be an object')
     # Any other name is a facet of the profile: {"crop": "canola"} is short for {"tags": {"crop": "canola"}}.
-    tags |= {key: value for key, value in given.items() if key not in {"tags", "document_type", "is_binding", "doc_id"}}
+    tags |= {key: value for key, value in given.items() if key not in _OWN_NAMES}
     binding = given.get("is_binding")
     if binding is not None and not isinstance(binding, bool):
         raise ValueError('"filters.is_binding" must be true or false')
@@ -65,7 +69,23 @@ def _filters(content: Mapping[str, Any]) -> Filters:
         tags={facet: _texts(values, f"filters.{facet}") for facet, values in tags.items()},
         document_types=_texts(given.get("document_type"), "filters.document_type"),
         is_binding=binding,
+        as_of=_day(given.get("as_of")),
     )
+
+
+def _day(value: object) -> str | None:
+    try:
+        return None if value is None else checked_day(value)
+    except QuestionError as error:
+        raise ValueError(f'"filters.as_of": {error}') from error
+
+
+def checked_day(value: object) -> str:
+    """A day as `YYYY-MM-DD`; `QuestionError` for anything else, since dates are compared as texts."""
+    try:
+        return date.fromisoformat(str(value)).isoformat()
+    except ValueError as error:
+        raise QuestionError(f"'{value}' is no day", hint="Write it as YYYY-MM-DD, for example 2022-04-01.") from error
 
 
 def _texts(value: object, name: str) -> tuple[str, ...]:

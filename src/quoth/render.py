@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from quoth.corpus.authority import supersessions
@@ -12,6 +13,7 @@ from quoth.types import (
     Answer,
     Asked,
     Citation,
+    Conflict,
     Cover,
     DocumentInfo,
     Outcome,
@@ -29,11 +31,11 @@ DECIMALS = 4
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """One object of a run file, its first nine fields in their fixed order."""
     match outcome:
-        case Answer(question, citations, unsupported, confidence, notes):
-            body = _body([citation_json(one) for one in citations], None, [])
+        case Answer(question, citations, unsupported, conflicts, confidence, notes):
+            body = _body([citation_json(one) for one in citations], None, [], conflicts)
         case Abstention(question, objection, _, unsupported, nearest, confidence, notes):
             reason = {"code": objection.reason.value, "detail": objection.detail}
-            body = _body([], reason, [citation_json(one) | {"why": one.why} for one in nearest])
+            body = _body([], reason, [citation_json(one) | {"why": one.why} for one in nearest], ())
     return {
         "question_id": question.id,
         "question": question.text,
@@ -46,15 +48,38 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "run_notes": _notes_json(notes),
         "offset_unit": "codepoint",
         "unsupported_parts": list(unsupported),
-        "conflicts": [],
+        "conflicts": body["conflicts"],
         "missing": list(outcome.missing) if isinstance(outcome, Abstention) else [],
     }
 
 
 def _body(
-    sentences: list[dict[str, Any]], reason: dict[str, str] | None, nearest: list[dict[str, Any]]
+    sentences: list[dict[str, Any]],
+    reason: dict[str, str] | None,
+    nearest: list[dict[str, Any]],
+    conflicts: Sequence[Conflict],
 ) -> dict[str, Any]:
-    return {"answer_sentences": sentences, "reason": reason, "nearest": nearest}
+    named = [conflict_json(one) for one in conflicts]
+    return {"answer_sentences": sentences, "reason": reason, "nearest": nearest, "conflicts": named}
+
+
+def conflict_json(conflict: Conflict) -> dict[str, Any]:
+    """Sources in force that disagree, each with its exact words and place."""
+    return {
+        "kind": conflict.kind.value,
+        "subject": conflict.subject,
+        "detail": conflict.detail,
+        "statements": [
+            {
+                **_quote_json(one.sentence.quote, doc_id=one.sentence.doc_id),
+                "document_name": one.document_name,
+                "section": list(one.sentence.section),
+                "authority": one.authority,
+                "says": says,
+            }
+            for one, says in zip(conflict.statements, conflict.says, strict=True)
+        ],
+    }
 
 
 def citation_json(citation: Citation) -> dict[str, Any]:
@@ -165,6 +190,7 @@ def trace_json(asked: Asked) -> dict[str, Any]:
             {"id": one.sentence.id, "score": _rounded(one.score), "companion_of": one.companion_of}
             for one in trace.selection.evidence
         ],
+        "usage": None if trace.usage is None else asdict(trace.usage),
         "checks": [{"check": name, "objection": said.detail if said else None} for name, said in trace.objections],
     }
 
@@ -205,6 +231,7 @@ def _notes_json(notes: RunNotes) -> dict[str, Any]:
             "redundancy_after": _rounded(notes.redundancy_after),
         },
         "degraded": list(notes.degraded),
+        "warnings": list(notes.warnings),
         "profile": notes.profile,
         "calibrated": notes.calibrated,
         "index": notes.index,

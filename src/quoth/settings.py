@@ -45,6 +45,7 @@ class RetrievalSettings:
     tag_boost: Mapping[str, float] = field(default_factory=dict)
     tag_boost_mode: str = _one_of("add", "multiply", default="add")
     tag_boost_factor: float = _between(1, 10, 1.2)
+    detect_types: bool = True
     max_question_characters: int = _between(1, 1_000_000, 4_000)
 
 
@@ -54,8 +55,47 @@ class RerankSettings:
     that: it forgets what the words said.
     """
 
-    kind: str = _one_of("evidence", "none", "cosine", default="evidence")
+    kind: str = _one_of("evidence", "none", "cosine", "llm", default="evidence")
     topk: int = _between(1, 1_000, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """The judging model behind `rerank.kind=llm`, on any endpoint that speaks OpenAI's protocol.
+
+    `key_variable` names the environment variable that holds the key, so that no file has to. Prices are in dollars for
+    a million tokens; 0 for both means that they are not known.
+    """
+
+    base_url: str = "https://api.openai.com/v1"
+    model: str = "gpt-4o"
+    key_variable: str = "OPENAI_API_KEY"
+    seconds: float = _between(0.1, 600, 15.0)
+    retries: int = _between(0, 10, 2)
+    passages: int = _between(1, 20, 20)
+    prompt_price: float = _between(0, 10_000, 0.0)
+    completion_price: float = _between(0, 10_000, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """What an agent is given: passages of at least `floor` relevance, at most `max` of them, in `token_budget` tokens.
+
+    Where the best is below `floor` the result is `low_confidence` and holds the best `low_max`; below `nothing` there
+    is no result. `tokenizer` is a `tokenizer.json`; without one, that of the embedding model counts.
+    """
+
+    token_budget: int = _between(100, 1_000_000, 4_000)
+    max: int = _between(1, 100, 8)
+    low_max: int = _between(1, 100, 5)
+    floor: float = _between(0, 1, 0.5)
+    nothing: float = _between(0, 1, 0.3)
+    scale_slope: float | None = _between(0, 10_000, None)
+    scale_intercept: float | None = _between(-10_000, 10_000, None)
+    neighbours: bool = True
+    references: bool = True
+    definitions: bool = True
+    tokenizer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +125,24 @@ class DecisionSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """`path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub."""
+    """`path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
 
+    The fields from `dimension` on are for the provider `openai`. `key_variable` names the environment variable that
+    holds the key.
+    """
+
+    provider: str = _one_of("onnx", "openai", default="onnx")
     model_name: str = "all-MiniLM-L6-v2"
     path: str | None = None
     download: bool = False
     threads: int = _between(0, 1_024, 0)
     batch_size: int = _between(1, 4_096, 32)
+    dimension: int | None = _between(1, 65_536, None)
+    base_url: str = "https://api.openai.com/v1"
+    key_variable: str = "OPENAI_API_KEY"
+    seconds: float = _between(0.1, 600, 30.0)
+    question_seconds: float = _between(0.1, 600, 5.0)
+    retries: int = _between(0, 20, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +163,26 @@ class StoreSettings:
     """Above `faiss_threshold` vectors the dense search is approximate, with exact rescoring."""
 
     faiss_threshold: int = _between(1, 10**12, 200_000)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """How long the vectors of questions and what was found for them are kept, and in how much memory; 0 keeps none.
+
+    With `redis_url` several processes share them.
+    """
+
+    vector_seconds: float = _between(0, 10**9, 3_600.0)
+    result_seconds: float = _between(0, 10**9, 300.0)
+    memory_mb: int = _between(0, 10**6, 64)
+    redis_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """`queries` is a SQLite file that every retrieval is written to, with its question; none is written by default."""
+
+    queries: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +207,25 @@ class CalibrationSettings:
 class Settings:
     retrieval: RetrievalSettings = RetrievalSettings()
     rerank: RerankSettings = RerankSettings()
+    llm: LlmSettings = LlmSettings()
     selection: SelectionSettings = SelectionSettings()
     decision: DecisionSettings = DecisionSettings()
+    context: ContextSettings = ContextSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     ingest: IngestSettings = IngestSettings()
     store: StoreSettings = StoreSettings()
+    cache: CacheSettings = CacheSettings()
+    log: LogSettings = LogSettings()
     calibration: CalibrationSettings = CalibrationSettings()
 
     @property
     def digest(self) -> str:
         """A short name for the values that can change an answer; threads, batches and thresholds of speed cannot."""
         values = asdict(self)
-        del values["store"], values["ingest"], values["embedding"]["threads"], values["embedding"]["batch_size"]
+        for section in ("store", "ingest", "cache", "log"):
+            del values[section]
+        for name in ("threads", "batch_size", "seconds", "question_seconds", "retries"):
+            del values["embedding"][name]
         if self.calibration.threshold is None:
             del values["calibration"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]

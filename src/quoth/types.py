@@ -308,9 +308,11 @@ class Filters:
     tags: Tags
     document_types: tuple[str, ...]
     is_binding: bool | None
+    as_of: str | None
+    """ISO 8601: only documents in effect on that day, and those without a date."""
 
 
-NO_FILTERS = Filters(doc_ids=(), tags={}, document_types=(), is_binding=None)
+NO_FILTERS = Filters(doc_ids=(), tags={}, document_types=(), is_binding=None, as_of=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -435,6 +437,8 @@ class Analysis:
     tags: Tags
     entities: tuple[tuple[Entity, ...], ...]
     quantities: tuple[Quantity, ...]
+    document_types: tuple[str, ...]
+    """Those that the question names in words of the profile; () where it names none, or has filters of its own."""
     alpha_lexical: float
     alpha_semantic: float
 
@@ -544,6 +548,178 @@ class Cover:
     objection: Objection | None
 
 
+class ConflictKind(StrEnum):
+    QUANTITY = "quantity"
+    PERMISSION = "permission"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence as one side of a comparison: what its document is worth, and whether it is in force."""
+
+    sentence: Sentence
+    document_name: str
+    authority: str | None
+    in_force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Statements in force that disagree about one subject, the binding ones first.
+
+    `says` has for each what it says, in its own words (`six (6) feet`, `prohibited`); `detail` is a sentence for
+    people.
+    """
+
+    kind: ConflictKind
+    subject: str
+    statements: tuple[Statement, ...]
+    says: tuple[str, ...]
+    detail: str
+
+
+class Source(StrEnum):
+    """Which way of searching found a passage."""
+
+    BOTH = "both"
+    VECTOR = "vector"
+    FULL_TEXT = "full_text"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """A passage found for a question. Each score is the best of its sentences', and absolute.
+
+    `relevance` decides; `order` is the relevance with the profile's boosts, and only orders. `sentences` are those that
+    the search found in it, best first. `superseded_by` is what replaces it and is in force. `successor_of` is the id of
+    the passage whose successor this is, where it was brought in for that. `reasoning` is what a judging model said.
+    """
+
+    passage: Passage
+    content: str
+    document: DocumentInfo
+    authority: str | None
+    superseded_by: tuple[Supersession, ...]
+    sentences: tuple[Ranked, ...]
+    dense: float
+    lexical: float
+    fused: float
+    relevance: float
+    order: float
+    source: Source
+    successor_of: str | None
+    reasoning: str | None
+
+
+class BlockReason(StrEnum):
+    """Why a text stands in a context."""
+
+    RELEVANT = "relevant"
+    SUCCESSOR = "successor"
+    REFERENCE = "reference"
+    DEFINITION = "definition"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """One `[SOURCE n]` of a context: exactly `document.text[span]`. `passages` are the ids of what it was made from.
+
+    `because` names the reference or the term that it was added for; empty for what was found.
+    """
+
+    document: DocumentInfo
+    span: Span
+    content: str
+    section: tuple[str, ...]
+    page: int | None
+    authority: str | None
+    superseded_by: tuple[Supersession, ...]
+    passages: tuple[str, ...]
+    reason: BlockReason
+    because: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an agent is given to read. `tokens` are those of the whole `text`; `skipped` did not fit the budget."""
+
+    blocks: tuple[ContextBlock, ...]
+    text: str
+    tokens: int
+    skipped: tuple[str, ...]
+
+
+class Status(StrEnum):
+    SUCCESS = "success"
+    LOW_CONFIDENCE = "low_confidence"
+    NO_RESULTS = "no_results"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a model behind an API used for one request; `cost` in dollars, None where the price is not known."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    attempts: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judging model says about a passage: a score from 0 to 1 and its reason."""
+
+    score: float
+    reasoning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What was found for an agent. `best` is the highest relevance; `filters` are those that were in force.
+
+    `detected` names the document types that were read from the question's words. `message` says why there is nothing,
+    `warning` what to be careful about. `weights` are the lexical and the dense one.
+    """
+
+    question: Question
+    status: Status
+    best: float
+    message: str | None
+    warning: str | None
+    passages: tuple[FoundPassage, ...]
+    filters: Filters
+    detected: tuple[str, ...]
+    kind: QuestionKind
+    weights: tuple[float, float]
+    degraded: tuple[str, ...]
+    conflicts: tuple[Conflict, ...]
+    context: Context
+    index: str
+    settings: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalTrace:
+    """How a retrieval came about: every passage that was judged, in order, the reranker, and what a model used."""
+
+    analysis: Analysis
+    candidates: int
+    passages: tuple[FoundPassage, ...]
+    reranker: str
+    usage: Usage | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A retrieval and how it came about."""
+
+    retrieval: Retrieval
+    trace: RetrievalTrace
+
+
 @dataclass(frozen=True, slots=True)
 class RunNotes:
     """How a result came about; no clock and no timing, so that the same question gives the same bytes."""
@@ -557,6 +733,7 @@ class RunNotes:
     redundancy_before: float
     redundancy_after: float
     degraded: tuple[str, ...]
+    warnings: tuple[str, ...]
     profile: str
     calibrated: bool
     index: str
@@ -586,6 +763,7 @@ class Answer:
     question: Question
     citations: tuple[Citation, ...]
     unsupported_parts: tuple[str, ...]
+    conflicts: tuple[Conflict, ...]
     confidence: float
     notes: RunNotes
 
@@ -625,6 +803,8 @@ class Trace:
     """Before a calibration."""
     objections: tuple[tuple[str, Objection | None], ...]
     """Each check by name and what it said, the ones after the first objection included."""
+    usage: Usage | None
+    """Of a judging model."""
 
 
 @dataclass(frozen=True, slots=True)

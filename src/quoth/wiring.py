@@ -6,17 +6,35 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from quoth.ask import Engine
+from quoth.caching import CachedEmbedder, ResultCache
 from quoth.calibration import check_calibration, circumstances
-from quoth.errors import IndexMismatch
+from quoth.engine import Engine
+from quoth.errors import IndexMismatch, ModelError
 from quoth.profiles import parse_profile
-from quoth.protocols import Embedder, Reranker, Store
-from quoth.providers.evidence_model import load_evidence_model
+from quoth.protocols import Cache, Embedder, Judge, Reranker, Store, TokenCounter
+from quoth.providers.evidence_model import load_evidence_model, load_scale
 from quoth.select.evidence import EvidenceReranker, Logistic
+from quoth.select.relevance import Scale
 from quoth.select.rerank import CosineReranker
-from quoth.settings import EmbeddingSettings, Overrides, Settings, StoreSettings
+from quoth.settings import (
+    CacheSettings,
+    EmbeddingSettings,
+    LlmSettings,
+    LogSettings,
+    Overrides,
+    Settings,
+    StoreSettings,
+)
 from quoth.types import IndexInfo
+
+if TYPE_CHECKING:
+    from quoth.providers.weights import Weights
+    from quoth.stores.query_log import QueryLog
+
+_MOST_CACHED = 4 * 2**20
+"""Bytes of one value in a cache that is shared."""
 
 
 def default_cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
@@ -39,13 +57,32 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
         from quoth.providers.hash_embedder import HashEmbedder
 
         return HashEmbedder()
+    if settings.provider == "openai":
+        return _http_embedder(settings)
     from quoth.providers.onnx_embedder import OnnxEmbedder
+
+    return OnnxEmbedder(
+        _weights(settings), cache_dir=default_cache_dir(), threads=settings.threads, batch_size=settings.batch_size
+    )
+
+
+def _weights(settings: EmbeddingSettings) -> Weights:
     from quoth.providers.weights import find_weights
 
     path = Path(settings.path) if settings.path else None
-    weights = find_weights(settings.model_name, path=path, allow_download=settings.download)
-    return OnnxEmbedder(
-        weights, cache_dir=default_cache_dir(), threads=settings.threads, batch_size=settings.batch_size
+    return find_weights(settings.model_name, path=path, allow_download=settings.download)
+
+
+def _http_embedder(settings: EmbeddingSettings) -> Embedder:
+    """The model behind an API; what the settings leave open is OpenAI's large model, cut to 1536 dimensions."""
+    from quoth.providers.http_embedder import HttpEmbedder
+
+    local = settings.model_name == EmbeddingSettings().model_name
+    return HttpEmbedder(
+        settings,
+        model="text-embedding-3-large" if local else settings.model_name,
+        dimension=settings.dimension or 1536,
+        key=os.environ.get(settings.key_variable),
     )
 
 
@@ -60,6 +97,72 @@ def open_reranker(settings: Settings, embedder: Embedder | None) -> tuple[Rerank
         return None, None
     model = load_evidence_model()
     return EvidenceReranker(model.sentence), model.answer
+
+
+def open_judge(settings: LlmSettings, environ: Mapping[str, str] = os.environ) -> Judge:
+    from quoth.providers.llm_judge import LlmJudge
+
+    return LlmJudge(settings, key=environ.get(settings.key_variable))
+
+
+def open_counter(settings: Settings) -> TokenCounter:
+    """What counts the tokens of a context: the tokenizer that the settings name, else that of the embedding model."""
+    return _counter(settings.context.tokenizer, settings.embedding)
+
+
+@lru_cache(maxsize=4)
+def _counter(named: str | None, embedding: EmbeddingSettings) -> TokenCounter:
+    from quoth.providers import tokenizer
+
+    if named is not None:
+        return tokenizer.open_counter(named, None)
+    local = embedding if embedding.provider == "onnx" else EmbeddingSettings()
+    try:
+        return tokenizer.open_counter(None, _weights(local).tokenizer)
+    except ModelError:  # without weights on this machine there is no tokenizer either
+        return tokenizer.open_counter(None, None)
+
+
+@lru_cache(maxsize=4)
+def open_cache(settings: CacheSettings) -> Cache | None:
+    """Where vectors of questions and what was found for them are kept; None when nothing is."""
+    if settings.redis_url is not None:
+        from quoth.providers.redis_cache import RedisCache
+
+        return RedisCache(settings.redis_url, max_value_bytes=_MOST_CACHED)
+    if settings.memory_mb == 0:
+        return None
+    from quoth.providers.memory_cache import MemoryCache
+
+    return MemoryCache(settings.memory_mb * 2**20)
+
+
+def open_results(settings: CacheSettings) -> ResultCache | None:
+    cache = open_cache(settings)
+    return None if cache is None or settings.result_seconds == 0 else ResultCache(cache, settings.result_seconds)
+
+
+@lru_cache(maxsize=4)
+def open_query_log(settings: LogSettings) -> QueryLog | None:
+    """The log that every retrieval is written to; None unless the settings name one."""
+    if settings.queries is None:
+        return None
+    from quoth.stores.query_log import QueryLog
+
+    return QueryLog(Path(settings.queries).expanduser())
+
+
+def _remembering(embedder: Embedder, settings: CacheSettings) -> Embedder:
+    cache = open_cache(settings)
+    if cache is None or settings.vector_seconds == 0:
+        return embedder
+    return CachedEmbedder(embedder, cache, seconds=settings.vector_seconds)
+
+
+def _scale(settings: Settings, reranker: Reranker | None, *, store: str) -> Scale:
+    shipped = load_scale(store, reranker.name if reranker else "none")
+    slope, intercept = settings.context.scale_slope, settings.context.scale_intercept
+    return Scale(shipped.slope if slope is None else slope, shipped.intercept if intercept is None else intercept)
 
 
 def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
@@ -80,7 +183,17 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
     if settings.calibration.threshold is not None:
         check_calibration(settings.calibration, circumstances_of(info, settings, store=store))
     reranker, confidence_model = open_reranker(settings, embedder)
-    return Engine(embedder, reranker, confidence_model, profile, settings, settings.digest)
+    return Engine(
+        embedder=embedder and _remembering(embedder, settings.cache),
+        reranker=reranker,
+        judge=open_judge(settings.llm) if settings.rerank.kind == "llm" else None,
+        confidence_model=confidence_model,
+        scale=_scale(settings, reranker, store=store),
+        open_counter=lambda: open_counter(settings),
+        profile=profile,
+        settings=settings,
+        settings_digest=settings.digest,
+    )
 
 
 def circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ def item(
     alternatives: tuple[tuple[int, int], ...] = (),
 ) -> Labelled:
     """A question with gold in `a.md` at these places; without any it is unanswerable."""
-    filters = Filters(doc_ids, {}, (), None) if doc_ids else NO_FILTERS
+    filters = Filters(doc_ids, {}, (), None, None) if doc_ids else NO_FILTERS
     others = tuple(Span(*one) for one in alternatives)
     golds = tuple(Gold("a.md", Span(*one), "x" * (one[1] - one[0]), others) for one in gold)
     return Labelled(Question(id_, text or f"question {id_}?", filters), bool(gold), golds, mode)

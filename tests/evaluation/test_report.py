@@ -65,7 +65,7 @@ def evil() -> list[Judged]:
 
 
 def page(judged: list[Judged], *, title: str = "A report") -> tuple[str, Page]:
-    source = report_html(evaluate(judged, notes=(EVIL,)), title=title)
+    source = report_html(evaluate(judged, notes=(EVIL,)), title=title, trials=())
     return source, Page(source)
 
 

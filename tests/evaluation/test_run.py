@@ -29,7 +29,7 @@ def quoth(tmp_path_factory: pytest.TempPathFactory) -> Quoth:
 
 
 def about(id_: str, question: str, gold: str | None, *, doc_ids: tuple[str, ...] = ()) -> Labelled:
-    filters = Filters(doc_ids, {}, (), None) if doc_ids else NO_FILTERS
+    filters = Filters(doc_ids, {}, (), None, None) if doc_ids else NO_FILTERS
     start = TEXT.index(gold) if gold else 0
     golds = (Gold("crops.md", Span(start, start + len(gold)), gold, ()),) if gold else ()
     return Labelled(Question(id_, question, filters), gold is not None, golds, "any")

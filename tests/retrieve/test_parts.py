@@ -10,7 +10,7 @@ from quoth.retrieve.question import analyse
 from quoth.settings import RetrievalSettings
 from quoth.types import Filters, Part, Question
 
-SCOPE = Filters(("a.md",), {}, (), None)
+SCOPE = Filters(("a.md",), {}, (), None, None)
 
 
 def parts(text: str, *, profile: str = "agriculture") -> tuple[Part, ...]:

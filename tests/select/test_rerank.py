@@ -38,6 +38,7 @@ class ByText:
     """Scores each candidate as told, and remembers what it was asked."""
 
     name = "by text"
+    needs_tokens = False
 
     def __init__(self, **scores: float) -> None:
         self._scores = scores

@@ -188,7 +188,7 @@ class StoreContract:
 
         with store.read() as reader:
             document = reader.document(doc_id)
-            found = reader.search(question("sentence", filters=Filters((doc_id,), {}, (), None)))
+            found = reader.search(question("sentence", filters=Filters((doc_id,), {}, (), None, None)))
         assert document is not None
         assert document.id == doc_id
         assert [item.sentence.doc_id for item in found.items] == [doc_id]
@@ -579,22 +579,22 @@ class StoreContract:
     @pytest.mark.parametrize(
         ("filters", "expected"),
         [
-            (Filters(("canola/guide.md",), {}, (), None), 3),
-            (Filters(("canola/guide.md", "rules o'neil.md", "no.md"), {}, (), None), 6),
-            (Filters(("no.md",), {}, (), None), 0),
-            (Filters(("\ud800",), {}, (), None), 0),
-            (Filters((), {}, ("ccr",), None), 3),
-            (Filters((), {}, ("ccr", "guide"), None), 6),
-            (Filters((), {}, ("form",), None), 0),
-            (Filters((), {}, (), True), 3),
-            (Filters((), {}, (), False), 3),
-            (Filters((), {"crop": ("canola",)}, (), None), 2),
-            (Filters((), {"crop": ("mustard", "corn")}, (), None), 1),
-            (Filters((), {"crop": ("canola",), "practice": ("nutrition",)}, (), None), 1),
-            (Filters((), {"crop": ()}, (), None), 6),
-            (Filters((), {"crop": ("wheat",)}, (), None), 0),
-            (Filters((), {"nothing": ("canola",)}, (), None), 0),
-            (Filters(("canola/guide.md",), {}, ("ccr",), None), 0),
+            (Filters(("canola/guide.md",), {}, (), None, None), 3),
+            (Filters(("canola/guide.md", "rules o'neil.md", "no.md"), {}, (), None, None), 6),
+            (Filters(("no.md",), {}, (), None, None), 0),
+            (Filters(("\ud800",), {}, (), None, None), 0),
+            (Filters((), {}, ("ccr",), None, None), 3),
+            (Filters((), {}, ("ccr", "guide"), None, None), 6),
+            (Filters((), {}, ("form",), None, None), 0),
+            (Filters((), {}, (), True, None), 3),
+            (Filters((), {}, (), False, None), 3),
+            (Filters((), {"crop": ("canola",)}, (), None, None), 2),
+            (Filters((), {"crop": ("mustard", "corn")}, (), None, None), 1),
+            (Filters((), {"crop": ("canola",), "practice": ("nutrition",)}, (), None, None), 1),
+            (Filters((), {"crop": ()}, (), None, None), 6),
+            (Filters((), {"crop": ("wheat",)}, (), None, None), 0),
+            (Filters((), {"nothing": ("canola",)}, (), None, None), 0),
+            (Filters(("canola/guide.md",), {}, ("ccr",), None, None), 0),
         ],
     )
     def test_filters_restrict_both_ways_of_searching(self, indexed: Store, filters: Filters, expected: int) -> None:
@@ -607,7 +607,7 @@ class StoreContract:
     def test_a_filter_changes_who_is_found_and_not_the_scores(self, indexed: Store) -> None:
         everywhere = by_text(search(indexed, question("canola", "grow", vector="canola")))
         within = by_text(
-            search(indexed, question("canola", "grow", vector="canola", filters=Filters((), {}, ("ccr",), None)))
+            search(indexed, question("canola", "grow", vector="canola", filters=Filters((), {}, ("ccr",), None, None)))
         )
 
         assert len(within) == 3
@@ -619,7 +619,7 @@ class StoreContract:
         better = split("better.md", *[f"soil soil soil {n}" for n in range(300)])
         worse = split("worse.md", *[f"soil among many other things such as {n}" for n in range(20)])
         write(store, [better, worse])
-        only = Filters(("worse.md",), {}, (), None)
+        only = Filters(("worse.md",), {}, (), None, None)
         found = search(store, question("soil", vector="soil soil soil", candidates=20, filters=only))
 
         assert len(found.items) == 20

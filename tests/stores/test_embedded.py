@@ -547,7 +547,7 @@ def test_faiss_finds_what_exact_search_finds(tmp_path: Path) -> None:
     shared = total = 0
     for number in range(0, 1500, 70):
         vector = HashEmbedder().embed([f"sentence {number} topic{number % 30} topic{number % 30}."])[0]
-        for filters in (Filters((), {}, (), None), Filters(("doc1.md",), {}, (), None)):
+        for filters in (Filters((), {}, (), None, None), Filters(("doc1.md",), {}, (), None, None)):
             query = Query(vector, (), 20, filters)
             wanted, found = search(exact, query), search(approximate, query)
             assert len(found.items) == 20

@@ -39,7 +39,7 @@ def document(doc_id: str, seed: int) -> SplitDocument:
 
 def answers(store: EmbeddedStore) -> list[object]:
     """Everything that a search can show, exactly."""
-    only = Filters((), {"crop": ("soil", "rye")}, (), None)
+    only = Filters((), {"crop": ("soil", "rye")}, (), None, None)
     queries = [question(*terms, vector=" ".join(terms), candidates=5) for terms in (TOPICS[:2], TOPICS[2:], ("rye",))]
     queries += [question(*TOPICS, vector="frost seed", candidates=7, filters=only)]
     queries += [Query(HashEmbedder().embed(["canola"])[0], (), 3, NO_FILTERS)]

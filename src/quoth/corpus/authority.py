@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quoth.profile import Profile
 from quoth.text.fold import fold
-from quoth.types import Metadata, Supersession
+from quoth.types import DocumentInfo, Metadata, Sentence, Statement, Supersession
 
 
 def supersessions(metadata: Metadata, section: tuple[str, ...]) -> tuple[Supersession, ...]:
@@ -26,6 +26,17 @@ def authority_of(metadata: Metadata, profile: Profile) -> str | None:
     if declared is None or (metadata.is_binding is False and declared.authority == "binding"):
         return "guidance"
     return declared.authority
+
+
+def statement_of(sentence: Sentence, document: DocumentInfo, profile: Profile) -> Statement:
+    """A sentence with what its document is worth, ready to be compared with what others state."""
+    metadata = document.metadata
+    return Statement(
+        sentence,
+        metadata.title or document.id,
+        authority_of(metadata, profile),
+        in_force=not is_superseded(metadata, sentence.section),
+    )
 
 
 def _names(wanted: str, section: tuple[str, ...]) -> bool:

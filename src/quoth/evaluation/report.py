@@ -15,6 +15,8 @@ from string import Template
 
 from quoth.evaluation.evaluate import Evaluation, Figure, Measured
 from quoth.evaluation.overlap import character_scores, first_ranks
+from quoth.evaluation.passages import Trial
+from quoth.evaluation.passages_report import passages_html
 from quoth.evaluation.plots import histogram_plot, recall_plot, reliability_plot, risk_coverage_plot
 from quoth.evaluation.questions import Gold
 from quoth.evaluation.run import Judged, Quoted
@@ -52,8 +54,8 @@ _HEADINGS = (
 )
 
 
-def report_html(evaluation: Evaluation, *, title: str) -> str:
-    """The whole page; the same evaluation gives the same bytes."""
+def report_html(evaluation: Evaluation, *, title: str, trials: Sequence[Trial]) -> str:
+    """The whole page, with a section on passages where `trials` were made; the same values give the same bytes."""
     style, script = (files("quoth.evaluation").joinpath(f"report.{kind}").read_text("utf-8") for kind in ("css", "js"))
     page = Template(files("quoth.evaluation").joinpath("report.html").read_text("utf-8"))
     judged = evaluation.judged
@@ -70,6 +72,7 @@ def report_html(evaluation: Evaluation, *, title: str) -> str:
         notes=_list(evaluation.notes, name="notes"),
         plots="\n".join(_plots(evaluation)),
         measures=_measures(evaluation.measures),
+        passages=passages_html(trials),
         absent=_list(unmeasured(evaluation), name="soft"),
         outcomes=_options((key, words) for key, words in OUTCOMES.items() if key in seen),
         reasons=_options((reason, reason) for reason in reasons),

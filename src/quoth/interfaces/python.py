@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING
 
 from quoth import ask as read_path
 from quoth.corpus.printed import printed
+from quoth.engine import Engine
 from quoth.errors import NoIndex, QuestionError
 from quoth.profile import Profile
 from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
-from quoth.protocols import Progress, Store
-from quoth.settings import NO_OVERRIDES, Overrides, Settings
+from quoth.protocols import Progress, Reader, Store
+from quoth.questions import checked_day
+from quoth.settings import NO_OVERRIDES, Overrides, Settings, with_value
 from quoth.types import (
     Asked,
     Box,
@@ -28,11 +33,20 @@ from quoth.types import (
     Outcome,
     Passage,
     Question,
+    Retrieval,
+    Retrieved,
     Sentence,
     Span,
     Tags,
 )
-from quoth.wiring import circumstances_of, engine_for, open_embedder, open_store
+from quoth.wiring import (
+    circumstances_of,
+    engine_for,
+    open_embedder,
+    open_query_log,
+    open_results,
+    open_store,
+)
 
 if TYPE_CHECKING:
     from quoth.ingest import IngestReport
@@ -47,7 +61,7 @@ class Quoth:
     def __init__(self, store: Store, overrides: Overrides) -> None:
         self._store = store
         self._overrides = overrides
-        self._engine: tuple[str, read_path.Engine] | None = None
+        self._engine: tuple[str, Engine] | None = None
         self._engine_lock = threading.Lock()
 
     @classmethod
@@ -91,6 +105,14 @@ class Quoth:
         """What a calibration made with this index, model and settings holds for, each part by its name."""
         return circumstances_of(self.info, self._engine_for(self.info).settings, store=self._store.kind)
 
+    def settings(self) -> Settings:
+        """The settings in force: those of the profile, with the user's own over them."""
+        return self._engine_for(self.info).settings
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """One generation of the index, for whoever needs more than answers."""
+        return self._store.read()
+
     @property
     def info(self) -> IndexInfo:
         with self._store.read() as reader:
@@ -103,9 +125,13 @@ class Quoth:
         doc_ids: str | Sequence[str] = (),
         tags: Mapping[str, str | Sequence[str]] | None = None,
         document_types: str | Sequence[str] = (),
+        as_of: str | None = None,
     ) -> Outcome:
-        """An `Answer` with verified quotes, or an `Abstention` with its reason."""
-        return self.explain(question, doc_ids=doc_ids, tags=tags, document_types=document_types).outcome
+        """An `Answer` with verified quotes, or an `Abstention` with its reason.
+
+        `as_of` (`YYYY-MM-DD`) answers as of a day: with the documents in effect then.
+        """
+        return self.explain(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of).outcome
 
     def explain(
         self,
@@ -114,15 +140,54 @@ class Quoth:
         doc_ids: str | Sequence[str] = (),
         tags: Mapping[str, str | Sequence[str]] | None = None,
         document_types: str | Sequence[str] = (),
+        as_of: str | None = None,
     ) -> Asked:
         """The outcome together with the trace of every stage."""
-        if isinstance(question, str):
-            filters = Filters(_texts(doc_ids), _tags(tags), _texts(document_types), is_binding=None)
-            question = Question("1", question, filters)
-        elif doc_ids or tags or document_types:
-            raise TypeError("a Question has filters of its own: give them there")
+        asked = _question(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of)
         with self._store.read() as reader:
-            return read_path.ask(question, reader=reader, engine=self._engine_for(reader.info))
+            return read_path.ask(asked, reader=reader, engine=self._engine_for(reader.info))
+
+    def retrieve(
+        self,
+        question: str | Question,
+        *,
+        doc_ids: str | Sequence[str] = (),
+        tags: Mapping[str, str | Sequence[str]] | None = None,
+        document_types: str | Sequence[str] = (),
+        as_of: str | None = None,
+        most: int | None = None,
+    ) -> Retrieval:
+        """The passages that an agent should read, with a context made of them; at most `most` of them."""
+        return self.explain_retrieval(
+            question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of, most=most
+        ).retrieval
+
+    def explain_retrieval(
+        self,
+        question: str | Question,
+        *,
+        doc_ids: str | Sequence[str] = (),
+        tags: Mapping[str, str | Sequence[str]] | None = None,
+        document_types: str | Sequence[str] = (),
+        as_of: str | None = None,
+        most: int | None = None,
+        done: Callable[[str], None] | None = None,
+    ) -> Retrieved:
+        """The passages together with the trace; `done` is told the name of each stage when it is over."""
+        asked = _question(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of)
+        with self._store.read() as reader:
+            engine = self._engine_for(reader.info)
+            if most is not None:
+                engine = engine.with_settings(with_value(engine.settings, "context.max", most, source="the call"))
+            started = time.perf_counter()
+            retrieved = _retrieve(asked, reader, engine, done or (lambda _: None))
+            if (log := open_query_log(engine.settings.log)) is not None:
+                log.record(
+                    retrieved.retrieval,
+                    time=datetime.now(UTC).isoformat(),
+                    milliseconds=1000 * (time.perf_counter() - started),
+                )
+            return retrieved
 
     def answer_each(
         self,
@@ -189,11 +254,51 @@ class Quoth:
 
         return remove(doc_ids, store=self._store)
 
-    def _engine_for(self, info: IndexInfo) -> read_path.Engine:
+    def _engine_for(self, info: IndexInfo) -> Engine:
         with self._engine_lock:  # or every thread that comes first would load the model
             if self._engine is None or self._engine[0] != info.digest:
                 self._engine = (info.digest, engine_for(info, self._overrides, store=self._store.kind))
             return self._engine[1]
+
+
+def _question(
+    question: str | Question,
+    *,
+    doc_ids: str | Sequence[str],
+    tags: Mapping[str, str | Sequence[str]] | None,
+    document_types: str | Sequence[str],
+    as_of: str | None,
+) -> Question:
+    if isinstance(question, str):
+        day = None if as_of is None else checked_day(as_of)
+        filters = Filters(_texts(doc_ids), _tags(tags), _texts(document_types), is_binding=None, as_of=day)
+        return Question("1", question, filters)
+    if doc_ids or tags or document_types or as_of:
+        raise TypeError("a Question has filters of its own: give them there")
+    return question
+
+
+def _retrieve(question: Question, reader: Reader, engine: Engine, done: Callable[[str], None]) -> Retrieved:
+    """From the cache, where the same was found for the same index and settings, or by looking."""
+    from quoth.retrieval import retrieve, still_true  # an answer does not need it
+
+    results = open_results(engine.settings.cache)
+    if results is None:
+        return retrieve(question, reader=reader, engine=engine, done=done)
+    key = results.key(
+        index=reader.info.digest,
+        settings=engine.settings_digest,
+        profile=engine.profile.source,
+        question=question.text,
+        filters=question.filters,
+    )
+    kept = results.get(key)
+    if kept is not None and still_true(kept, reader):
+        done("cache")
+        return replace(kept, retrieval=replace(kept.retrieval, question=question))
+    retrieved = retrieve(question, reader=reader, engine=engine, done=done)
+    results.put(key, retrieved)
+    return retrieved
 
 
 def _deliver_each(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -62,15 +63,26 @@ def _profile(content: Mapping[str, Any], source: str) -> Profile:
         name=content["name"],
         description=content.get("description", ""),
         facets=tuple(_facet(_name(name), facet) for name, facet in (content.get("tags") or {}).items()),
-        document_types={
-            _name(name): DocumentType(name, _name(one["authority"]), _factor(one.get("factor", 1.0)))
-            for name, one in types.items()
-        },
+        document_types={_name(name): _document_type(name, one) for name, one in types.items()},
         authority=Authority(**{key: _factor(value) for key, value in authority.items()}) if authority else None,
         synonyms=tuple(map(_words, content.get("synonyms") or ())),
         settings=settings,
         source=source,
     )
+
+
+def _document_type(name: str, content: Mapping[str, Any]) -> DocumentType:
+    _check_keys(content, {"authority", "factor", "asked_by"}, place=f"document_types.{name}")
+    patterns = tuple(_pattern(one, place=f"document_types.{name}") for one in _words(content.get("asked_by")))
+    return DocumentType(name, _name(content["authority"]), _factor(content.get("factor", 1.0)), patterns)
+
+
+def _pattern(source: str, *, place: str) -> re.Pattern[str]:
+    """A pattern for whole words of a folded question."""
+    try:
+        return re.compile(rf"(?<!\w)(?:{source})(?!\w)")
+    except re.error as error:
+        raise ValueError(f"{place}.asked_by: {source!r} is no pattern: {error}") from error
 
 
 def _facet(name: str, content: Mapping[str, Any]) -> Facet:

@@ -11,6 +11,7 @@ from typing import Any
 from quoth.errors import ModelError
 from quoth.providers.token_codec import MODELS
 from quoth.select.evidence import EvidenceModel, Logistic
+from quoth.select.relevance import Scale
 
 
 @lru_cache(maxsize=2)
@@ -24,6 +25,18 @@ def load_evidence_model(path: Path = MODELS / "evidence.json") -> EvidenceModel:
             answer=_logistic(raw["answer"]),
             revision=hashlib.sha256(content).hexdigest()[:12],
         )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path} cannot be read: {error!r}", hint="Install quoth again.") from error
+
+
+@lru_cache(maxsize=8)
+def load_scale(store: str, reranker: str, path: Path = MODELS / "relevance.json") -> Scale:
+    """How the scores of a reranker over a kind of store become relevances; one that was not measured is like `none`."""
+    try:
+        known = json.loads(path.read_bytes())
+        of_store = known.get(store) or known["embedded"]
+        raw = of_store.get(reranker) or of_store["none"]
+        return Scale(float(raw["slope"]), float(raw["intercept"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} cannot be read: {error!r}", hint="Install quoth again.") from error
 

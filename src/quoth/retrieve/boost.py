@@ -25,24 +25,38 @@ def boost(
         [
             replace(
                 one,
-                order=_boosted(one, analysis, documents.get(one.sentence.doc_id), profile=profile, settings=settings),
+                order=boosted_score(
+                    one.relevance,
+                    one.sentence,
+                    analysis,
+                    document=documents.get(one.sentence.doc_id),
+                    profile=profile,
+                    settings=settings,
+                ),
             )
             for one in ranked
         ]
     )
 
 
-def _boosted(
-    one: Ranked, analysis: Analysis, document: DocumentInfo | None, *, profile: Profile, settings: RetrievalSettings
+def boosted_score(
+    relevance: float,
+    sentence: Sentence,
+    analysis: Analysis,
+    *,
+    document: DocumentInfo | None,
+    profile: Profile,
+    settings: RetrievalSettings,
 ) -> float:
-    matching = [facet for facet, values in analysis.tags.items() if set(values) & set(one.sentence.tags.get(facet, ()))]
-    order = one.relevance
+    """The relevance of a sentence, or of the passage whose best it is, with what the profile adds or takes away."""
+    matching = [facet for facet, values in analysis.tags.items() if set(values) & set(sentence.tags.get(facet, ()))]
+    order = relevance
     for facet in matching:
         if settings.tag_boost_mode == "add":
             order += settings.tag_boost.get(facet, 0.0)
         elif facet in settings.tag_boost:
             order *= settings.tag_boost_factor
-    return round(_with_authority(order, one.sentence, document, profile), ROUND)
+    return round(_with_authority(order, sentence, document, profile), ROUND)
 
 
 def _with_authority(order: float, sentence: Sentence, document: DocumentInfo | None, profile: Profile) -> float:

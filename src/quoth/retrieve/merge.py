@@ -1,4 +1,4 @@
-"""Merging: what the searches for a question and for its parts found, each sentence once."""
+"""Merging: what several searches for one question found, each sentence once."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quoth.retrieve.fuse import best_first
-from quoth.types import Candidate, Candidates, Probe, Ranked, Vectors
+from quoth.types import Candidate, Candidates, Filters, Probe, Ranked, Usage, Vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What a search came back with: every candidate by fused score, and the best ones by a closer look."""
+    """What a search came back with: every candidate by fused score, and the best ones by a closer look.
+
+    `filters` were in force; `degraded` names what could not be used, and `notes` say both to people. `usage` is
+    what a judging model used.
+    """
 
     probe: Probe
     candidates: Candidates
     fused: tuple[Ranked, ...]
     ranked: tuple[Ranked, ...]
+    filters: Filters
+    degraded: tuple[str, ...]
+    notes: tuple[str, ...]
+    usage: Usage | None
 
 
 def merge(first: Found, others: Sequence[Found]) -> Found:
@@ -38,6 +46,10 @@ def merge(first: Found, others: Sequence[Found]) -> Found:
         else first.candidates,
         _each_once((one for found in (first, *others) for one in found.fused), rows),
         _each_once((one for found in (first, *others) for one in found.ranked), rows),
+        first.filters,
+        tuple(dict.fromkeys(name for found in (first, *others) for name in found.degraded)),
+        tuple(dict.fromkeys(note for found in (first, *others) for note in found.notes)),
+        first.usage,
     )
 
 

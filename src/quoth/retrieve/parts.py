@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from quoth.profile import Facet, Profile
@@ -66,7 +67,10 @@ def parts_of(analysis: Analysis, *, profile: Profile, settings: RetrievalSetting
     return tuple(
         Part(
             text=member.text,
-            analysis=analyse(Question(question.id, member.asked, question.filters), profile=profile, settings=settings),
+            analysis=replace(
+                analyse(Question(question.id, member.asked, question.filters), profile=profile, settings=settings),
+                document_types=analysis.document_types,
+            ),
             distinguishing=groups,
             clause=bool(separate),
         )

@@ -15,7 +15,7 @@ from quoth.text.entities import entities
 from quoth.text.fold import fold, singular
 from quoth.text.quantities import quantities
 from quoth.text.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS
-from quoth.types import Analysis, Entity, EntityKind, Quantity, Question, QuestionKind, Tags
+from quoth.types import Analysis, Entity, EntityKind, Filters, Quantity, Question, QuestionKind, Tags
 
 LEXICAL_WEIGHTS = {
     QuestionKind.GENERAL: 0.30,
@@ -33,6 +33,8 @@ _LOCATION = re.compile(
     r"\bwhere (?:is|are|does|do) .*\b(?:mention|say|state|address|cover|discuss|describe)"
     r"|\bwhich (?:section|document|article|page|paragraph|clause)\b"
 )
+# `lower than the guidelines say`: what is compared with something stands elsewhere as well.
+_COMPARED = re.compile(r"\b(?:than|versus|vs|compare[ds]?)\b")
 _SEARCH_WORD = re.compile(r"[^\W_](?:[\w'’./%°&+-]*[\w%])?")
 _CONTRACTION = re.compile(
     # A part of a word (`n't`, `'re`) needs the rest of it in front; `'dry'` only begins like `'d`.
@@ -59,6 +61,7 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
         tags=_tags(search_text, profile),
         entities=presumed,
         quantities=_presumed_quantities(text),
+        document_types=_document_types(search_text, question.filters, profile) if settings.detect_types else (),
         alpha_lexical=lexical,
         alpha_semantic=semantic,
     )
@@ -153,6 +156,18 @@ def mentioned_values(facet: Facet, text: str) -> list[TagValue]:
 def _tags(search_text: str, profile: Profile) -> Tags:
     found = {facet.name: matcher(facet)(search_text) for facet in profile.facets}
     return {facet: values for facet, values in found.items() if values}
+
+
+def _document_types(search_text: str, filters: Filters, profile: Profile) -> tuple[str, ...]:
+    """The document types that the question asks for by name; what the asker chose wins."""
+    if filters.document_types or filters.doc_ids:
+        return ()
+    folded = fold(search_text)
+    return tuple(
+        name
+        for name, kind in profile.document_types.items()
+        if any(not _COMPARED.search(folded[: match.start()]) for one in kind.asked_by for match in one.finditer(folded))
+    )
 
 
 def _presumed_quantities(text: str) -> tuple[Quantity, ...]:

@@ -47,6 +47,7 @@ class EvidenceReranker:
     """Implements `Reranker`; it needs the tokens of the question."""
 
     name = "evidence"
+    needs_tokens = True
 
     def __init__(self, model: Logistic) -> None:
         self._model = model

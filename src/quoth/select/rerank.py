@@ -14,6 +14,7 @@ class CosineReranker:
     """The cosine between the question and each candidate; what full text says where there is no vector."""
 
     name = "cosine"
+    needs_tokens = False
 
     def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]:
         scores = [one.lexical if probe.vector is None else one.dense for one in candidates]

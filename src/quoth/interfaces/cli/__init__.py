@@ -12,7 +12,20 @@ import typer
 from typer.core import TyperGroup
 
 from quoth.errors import QuothError
-from quoth.interfaces.cli import ask, batch, calibrate, demo, evaluate, export, ingest, inspect, remove, verify
+from quoth.interfaces.cli import (
+    ask,
+    batch,
+    calibrate,
+    check,
+    demo,
+    evaluate,
+    export,
+    ingest,
+    inspect,
+    remove,
+    retrieve,
+    verify,
+)
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
@@ -61,10 +74,12 @@ app = typer.Typer(
 )
 app.command("ingest")(ingest.command)
 app.command("ask")(ask.command)
+app.command("retrieve")(retrieve.command)
 app.command("batch")(batch.command)
 app.command("verify")(verify.command)
 app.command("eval")(evaluate.command)
 app.command("calibrate")(calibrate.command)
+app.command("check")(check.command)
 app.command("remove")(remove.command)
 app.command("docs")(inspect.docs)
 app.command("show")(inspect.show)

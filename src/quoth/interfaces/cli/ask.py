@@ -10,6 +10,7 @@ import typer
 
 from quoth.interfaces.cli.options import (
     DEFAULT_INDEX,
+    AsOfOption,
     ConfigOption,
     DocOption,
     IndexOption,
@@ -30,6 +31,7 @@ def command(
     doc: DocOption = None,
     tag: TagOption = None,
     document_type: TypeOption = None,
+    as_of: AsOfOption = None,
     why: Annotated[bool, typer.Option("--why", help="Show every stage with its scores.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long it took.")] = False,
     config: ConfigOption = None,
@@ -43,7 +45,9 @@ def command(
     quoth = open_quoth(index, config=config, assignments=assignments)
     text = sys.stdin.read().strip() if question == "-" else question
     opened = time.perf_counter()
-    asked = quoth.explain(text, doc_ids=doc or (), tags=tag_filters(tag), document_types=document_type or ())
+    asked = quoth.explain(
+        text, doc_ids=doc or (), tags=tag_filters(tag), document_types=document_type or (), as_of=as_of
+    )
     answered = time.perf_counter()
     if as_json:
         trace = {"trace": trace_json(asked)} if why else {}

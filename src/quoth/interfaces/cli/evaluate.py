@@ -23,6 +23,7 @@ from quoth.render import json_line
 
 if TYPE_CHECKING:
     from quoth.evaluation.evaluate import Evaluation
+    from quoth.evaluation.passages import Trial
     from quoth.evaluation.questions import Labelled
     from quoth.evaluation.run import Judged
 
@@ -42,6 +43,9 @@ def command(
         typer.Option(metavar="A B", help="Compare two saved evaluations, or two runs of QUESTIONS."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
+    passages: Annotated[
+        bool, typer.Option("--passages", help="Measure `quoth retrieve` as well: recall, statuses, signs of quality.")
+    ] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
     assignments: SetOption = None,
@@ -55,8 +59,8 @@ def command(
     Examples: `quoth eval questions.jsonl --report report.html` and `quoth eval --compare before.json after.json`
     """
     if compare is not None:
-        if run or report or save:
-            raise typer.BadParameter("--compare goes with none of --run, --report and --save")
+        if run or report or save or passages:
+            raise typer.BadParameter("--compare goes with none of --run, --report, --save and --passages")
         _compare(compare, questions, index=index, limit=limit, as_json=as_json)
         return
     if questions is None:
@@ -73,7 +77,10 @@ def command(
     else:
         judged, notes = _judge(run, items, index=index, limit=limit)
     evaluation = evaluate(judged, notes=notes)
-    _deliver(evaluation, title=f"Evaluation of {questions}", report=report, save=save, as_json=as_json)
+    trials: tuple[Trial, ...] = ()
+    if passages:
+        trials = _retrieve(open_quoth(index, config=config, assignments=assignments), items[:limit], quiet=quiet)
+    _deliver(evaluation, trials, title=f"Evaluation of {questions}", report=report, save=save, as_json=as_json)
 
 
 def _ask(quoth: Quoth, items: Sequence[Labelled], *, quiet: bool) -> tuple[tuple[Judged, ...], tuple[str, ...]]:
@@ -82,6 +89,13 @@ def _ask(quoth: Quoth, items: Sequence[Labelled], *, quiet: bool) -> tuple[tuple
 
     with progress_bars(quiet=quiet) as progress:
         return judge_each(quoth, items, progress=progress), gold_problems(items, texts_of(quoth))
+
+
+def _retrieve(quoth: Quoth, items: Sequence[Labelled], *, quiet: bool) -> tuple[Trial, ...]:
+    from quoth.evaluation.passages import try_each
+
+    with progress_bars(quiet=quiet) as progress:
+        return try_each(quoth, items, progress=progress)
 
 
 def _judge(
@@ -125,21 +139,32 @@ def _compare(
         print_comparison(comparison, names=(str(paths[0]), str(paths[1])))
 
 
-def _deliver(evaluation: Evaluation, *, title: str, report: Path | None, save: Path | None, as_json: bool) -> None:
+def _deliver(
+    evaluation: Evaluation,
+    trials: Sequence[Trial],
+    *,
+    title: str,
+    report: Path | None,
+    save: Path | None,
+    as_json: bool,
+) -> None:
+    from quoth.evaluation.passages import passages_json
     from quoth.evaluation.saved import evaluation_json
 
+    retrieved = {"passages": passages_json(trials)} if trials else {}
     if save is not None:
-        _write(save, json_line(evaluation_json(evaluation)) + "\n")
+        _write(save, json_line(evaluation_json(evaluation) | retrieved) + "\n")
     if report is not None:
         from quoth.evaluation.report import report_html
 
-        _write(report, report_html(evaluation, title=title))
+        _write(report, report_html(evaluation, title=title, trials=trials))
     if as_json:
-        typer.echo(json_line(evaluation_json(evaluation)))
+        typer.echo(json_line(evaluation_json(evaluation) | retrieved))
     else:
-        from quoth.interfaces.cli.measured import print_evaluation
+        from quoth.interfaces.cli.measured import print_evaluation, print_passages
 
         print_evaluation(evaluation)
+        print_passages(trials)
 
 
 def _writable(path: Path | None, *, sources: Sequence[Path]) -> None:

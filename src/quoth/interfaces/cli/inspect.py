@@ -11,7 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from quoth.errors import QuothError
-from quoth.interfaces.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, complete_doc_id, open_quoth
+from quoth.interfaces.cli.options import (
+    DEFAULT_INDEX,
+    ConfigOption,
+    IndexOption,
+    JsonOption,
+    SetOption,
+    complete_doc_id,
+    open_quoth,
+)
 from quoth.interfaces.python import Quoth
 from quoth.render import document_json, json_line, main_tags, passage_json, sentence_json
 from quoth.types import Document, DocumentInfo, Passage, Sentence, Span
@@ -157,11 +165,35 @@ def _show_about(document: Document, info: DocumentInfo, *, as_json: bool) -> Non
     typer.echo(f"{'first line':<15} {next((line for line in document.text.splitlines() if line.strip()), '')!r}")
 
 
-def status(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
+def status(
+    index: IndexOption = DEFAULT_INDEX,
+    quality: Annotated[
+        bool, typer.Option("--quality", help="How good retrievals look: those of the query log, or of QUESTIONS.")
+    ] = False,
+    questions: Annotated[
+        Path | None, typer.Option(help="With --quality: retrieve for these questions, one a line or JSONL.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With --quality: only what was logged since, e.g. 2026-01-31.")
+    ] = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+    assignments: SetOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
     """What the index holds, which model and profile made it, and how much room it takes.
 
-    Example: `quoth status --json`
+    Examples: `quoth status --json` and `quoth status --quality --questions questions.txt`
     """
+    if quality:
+        from quoth.interfaces.cli.quality import report
+
+        report(
+            open_quoth(index, config=config, assignments=assignments), questions, since, as_json=as_json, quiet=quiet
+        )
+        return
+    if questions or since:
+        raise typer.BadParameter("--questions and --since go with --quality")
     info = open_quoth(index).info
     about: dict[str, Any] = {
         "index": str(index),

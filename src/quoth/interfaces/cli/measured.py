@@ -10,8 +10,11 @@ from rich.table import Table
 
 from quoth.evaluation.compare import SIGNIFICANT, Comparison, Difference
 from quoth.evaluation.evaluate import Evaluation
+from quoth.evaluation.passages import Trial, recall_json, statuses_json
 from quoth.evaluation.report import GROUPS, shown, unmeasured
+from quoth.interfaces.cli.quality import print_summary
 from quoth.interfaces.cli.terminal import OUT, one_line
+from quoth.quality import summary_of
 
 WIDE = 104
 """Columns that the whole table of a comparison takes."""
@@ -31,6 +34,19 @@ def print_evaluation(evaluation: Evaluation) -> None:
     OUT.print(table)
     _remarks(unmeasured(evaluation))
     _remarks(evaluation.notes)
+
+
+def print_passages(trials: Sequence[Trial]) -> None:
+    """What retrieval came to on the same questions; nothing when it was not asked for."""
+    if not trials:
+        return
+    table = _table("Passages", "value")
+    for name, value in recall_json(trials).items():
+        table.add_row(f"  {name.replace('_', ' ')}", "–" if value is None else f"{value:.3f}")
+    OUT.print(table)
+    for kind, counts in statuses_json(trials).items():
+        OUT.print(f"  {kind}: " + ", ".join(f"{status} {count}" for status, count in counts.items()))
+    print_summary(summary_of([one.quality for one in trials]))
 
 
 def print_comparison(comparison: Comparison, *, names: tuple[str, str]) -> None:

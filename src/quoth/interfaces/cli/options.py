@@ -47,6 +47,7 @@ TagOption = Annotated[
 TypeOption = Annotated[
     list[str] | None, typer.Option("--type", metavar="TYPE", help="Search only in this document type; repeatable.")
 ]
+AsOfOption = Annotated[str | None, typer.Option("--as-of", metavar="DAY", help="Answer as of this day (YYYY-MM-DD).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
@@ -10,7 +12,7 @@ from rich.table import Table
 from quoth.corpus.authority import supersessions
 from quoth.render import main_tags
 from quoth.select.late import word_matches
-from quoth.types import Abstention, Answer, Asked, Citation, Confidence, Outcome
+from quoth.types import Abstention, Answer, Asked, Citation, Confidence, Conflict, Outcome
 
 
 class OutputConsole(Console):
@@ -26,6 +28,8 @@ OUT = OutputConsole(highlight=False, emoji=False)
 
 def print_outcome(outcome: Outcome) -> None:
     """The quotes with their sources, or the reason for abstaining and what came nearest."""
+    for warning in outcome.notes.warnings:
+        OUT.print(f"[yellow]{escape(one_line(warning))}[/yellow]\n")
     calibrated = "" if outcome.notes.calibrated else ", not calibrated"
     match outcome:
         case Answer():
@@ -36,6 +40,7 @@ def print_outcome(outcome: Outcome) -> None:
                 )
             for number, citation in enumerate(in_reading_order(outcome.citations), 1):
                 _print_citation(number, citation)
+            print_conflicts(outcome.conflicts)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
             OUT.print(f"[bold]No answer.[/bold] {escape(one_line(outcome.objection.detail))}")
@@ -65,19 +70,32 @@ def _print_citation(number: int, citation: Citation) -> None:
     lead = f"[dim]{escape(one_line(sentence.lead.text))}[/dim]\n" if sentence.lead else ""
     OUT.print(Padding(f"{lead}[bold]{escape(one_line(sentence.text))}[/bold]", (0, 0, 0, 4)))
     span = sentence.quote.span
-    about = [f"{sentence.doc_id}[{span.start}:{span.end}]"]
-    if sentence.page:
-        about.append(f"page {sentence.page}")
-    if sentence.section:
-        about.append(" > ".join(sentence.section))
+    place = f"{sentence.doc_id}[{span.start}:{span.end}]"
+    if citation.authority:
+        title = citation.metadata.title or sentence.doc_id
+        about = [place, place_line(title, sentence.section, sentence.page, citation.authority)]
+    else:
+        about = [place]
+        about += [f"page {sentence.page}"] if sentence.page else []
+        about += [" > ".join(sentence.section)] if sentence.section else []
     if sentence.ocr is not None:
         about.append(f"read from a picture, {sentence.ocr:.0%} sure")
     about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
-    if citation.authority:
-        about.append(citation.authority)
     about += [f"superseded by {one.by}" for one in supersessions(citation.metadata, sentence.section)]
     OUT.print(Padding(f"[cyan]\\[{number}][/cyan] [dim]{escape(one_line(' · '.join(about)))}[/dim]", (0, 0, 0, 4)))
     OUT.print(Padding(f"{escape(one_line(citation.why))}\n" if citation.why else "", (0, 0, 0, 4)))
+
+
+def place_line(title: str, section: tuple[str, ...], page: int | None, authority: str | None) -> str:
+    """Where something stands and what it is worth: `Design Guidelines, Chapter 4 > 4.2 Fencing, p. 42 [guidance]`."""
+    where = [title, *([" > ".join(section)] if section else []), *([f"p. {page}"] if page else [])]
+    return ", ".join(where) + (f" [{authority}]" if authority else "")
+
+
+def print_conflicts(conflicts: Sequence[Conflict]) -> None:
+    for conflict in conflicts:
+        OUT.print(f"[bold red]Conflict[/bold red] about {escape(one_line(conflict.subject))}: ", end="")
+        OUT.print(f"{escape(one_line(conflict.detail))}\n")
 
 
 def one_line(text: str) -> str:

@@ -165,6 +165,9 @@ class EmbeddedReader:
         if filters.is_binding is not None:
             tests.append("is_binding = ?")
             values.append(filters.is_binding)
+        if filters.as_of is not None:
+            tests.append("coalesce(json_extract(metadata, '$.effective_date'), '') <= ?")
+            values.append(filters.as_of)
         documents = None
         if tests:
             documents = self._integers(f"SELECT row FROM documents WHERE {' AND '.join(tests)}", values)

@@ -1,0 +1,34 @@
+"""What stays the same from question to question, for every path that reads an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from quoth.profile import Profile
+from quoth.protocols import Embedder, Judge, Reranker, TokenCounter
+from quoth.select.evidence import Logistic
+from quoth.select.relevance import Scale
+from quoth.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Without an embedder only full text is searched; without a judge the reranker has the last word."""
+
+    embedder: Embedder | None
+    reranker: Reranker | None
+    judge: Judge | None
+    confidence_model: Logistic | None
+    """None: the best fused score stands for the confidence."""
+    scale: Scale
+    """Brings the reranker's scores of passages to the scale of `context.floor`."""
+    open_counter: Callable[[], TokenCounter]
+    """Only a context needs it."""
+    profile: Profile
+    settings: Settings
+    settings_digest: str
+
+    def with_settings(self, settings: Settings) -> Engine:
+        """The same parts under other settings; only for settings that choose no part."""
+        return replace(self, settings=settings, settings_digest=settings.digest)

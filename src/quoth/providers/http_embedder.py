@@ -1,0 +1,163 @@
+"""An embedding model behind an API: texts out, unit vectors back, each of them checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from quoth.errors import ProviderFault
+from quoth.protocols import Progress
+from quoth.providers.openai_api import Limits, OpenAiApi, Service
+from quoth.settings import EmbeddingSettings
+from quoth.types import ModelIdentity, Vectors
+
+REVISION = "openai-api"
+"""The same for every host: an index may be made through one gateway and asked through another."""
+
+MAX_TEXT_CHARACTERS = 8_000
+"""A longer text is embedded by its beginning. The usual models take 8,192 tokens, and a token can be one character."""
+
+MAX_REQUEST_CHARACTERS = 200_000
+"""Texts of one request together, for the same reason: services take at most 300,000 tokens at once."""
+
+MAX_REQUEST_TEXTS = 2_048
+
+_BYTES_FOR_A_NUMBER = 32
+_BYTES_FOR_A_TEXT = 1_024
+_TOLERANCE = 1e-6
+_SHORTEST = 1e-12
+"""A vector no longer than this has no direction."""
+
+_KEPT = " What was stored before is kept: run the same command again to go on."
+
+
+class HttpEmbedder:
+    """Implements `Embedder`. `embedding.seconds` bounds each request, and for a question its retry as well."""
+
+    def __init__(
+        self,
+        settings: EmbeddingSettings,
+        *,
+        model: str,
+        dimension: int,
+        key: str | None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        service = Service(
+            what="the embedding model",
+            base_url=settings.base_url,
+            section="embedding",
+            model_setting="embedding.model_name",
+            key_variable=settings.key_variable,
+        )
+        self._api = OpenAiApi(service, key=key, sleep=sleep)
+        self._settings = settings
+        self._identity = ModelIdentity(name=model, revision=REVISION, precision="float32", dimension=dimension)
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return self._identity
+
+    @property
+    def has_tokens(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._api.close()
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """Return one unit row for each text, in the same order."""
+        vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
+        vectors[:, 0] = 1.0  # for a text without any visible character, which no service takes
+        sent = [place for place, text in enumerate(texts) if text.strip()]
+        done = len(texts) - len(sent)
+        for batch in _batches(texts, sent, most=min(self._settings.batch_size, MAX_REQUEST_TEXTS)):
+            try:
+                vectors[batch] = self._request(
+                    [texts[place] for place in batch], retries=self._settings.retries, whole=None
+                )
+            except ProviderFault as fault:
+                raise ProviderFault(str(fault), hint=fault.hint + _KEPT) from fault
+            done += len(batch)
+            if progress is not None:
+                progress("embedding", done, len(texts))
+        return vectors
+
+    def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
+        """The rows of `embed`; an API gives no tokens."""
+        return self.embed(texts, progress=progress), [b""] * len(texts)
+
+    def embed_question(self, text: str) -> tuple[Vectors, None]:
+        """The question's row. Somebody waits for it, so it is tried twice at most, and within the time of once."""
+        if not text.strip():
+            return self.embed([text])[0], None
+        retries = min(self._settings.retries, 1)
+        return self._request([text], retries=retries, whole=self._settings.seconds)[0], None
+
+    def _request(self, texts: Sequence[str], *, retries: int, whole: float | None) -> Vectors:
+        body: dict[str, Any] = {
+            "model": self._identity.name,
+            "input": [text.strip()[:MAX_TEXT_CHARACTERS] for text in texts],
+            "encoding_format": "float",
+        }
+        if self._settings.dimension is not None:  # most models have one dimension and refuse to be asked for it
+            body["dimensions"] = self._identity.dimension
+        # Room for twice the dimension, so that a wrong one is told as such.
+        row = 2 * _BYTES_FOR_A_NUMBER * self._identity.dimension + _BYTES_FOR_A_TEXT
+        limits = Limits(self._settings.seconds, whole, retries, reply_bytes=len(texts) * row + 1_000_000)
+        reply, _ = self._api.post("/embeddings", body, limits=limits)
+        return self._rows(reply, count=len(texts))
+
+    def _rows(self, reply: Mapping[str, Any], *, count: int) -> Vectors:
+        data = reply.get("data")
+        entries = data if isinstance(data, list) else []
+        rows = {
+            entry["index"]: entry.get("embedding")
+            for entry in entries
+            if isinstance(entry, dict) and type(entry.get("index")) is int
+        }
+        if len(entries) != count or set(rows) != set(range(count)):
+            raise _fault(f"gave {len(entries)} vectors for {count} texts, or not one for each")
+        return np.stack([self._unit(rows[index]) for index in range(count)])
+
+    def _unit(self, embedding: object) -> Vectors:
+        try:
+            numbers = np.asarray(embedding if isinstance(embedding, list) else None)
+        except ValueError:
+            numbers = np.asarray(None)
+        if numbers.dtype.kind not in "if" or numbers.ndim != 1:
+            raise _fault("gave a vector that is not a list of numbers")
+        if len(numbers) != self._identity.dimension:
+            raise ProviderFault(
+                f"the embedding model '{self._identity.name}' gave a vector of {len(numbers)} numbers, not of "
+                f"{self._identity.dimension}",
+                hint=f"Set embedding.dimension to {len(numbers)} and ingest into a new index, or check "
+                "embedding.model_name.",
+            )
+        with np.errstate(over="ignore"):  # a length past all numbers is told below
+            length = float(np.linalg.norm(numbers.astype(np.float64)))
+        if not np.isfinite(length) or length <= _SHORTEST:
+            raise _fault("gave a vector without a direction: zero, or not finite")
+        return (numbers if abs(length - 1.0) <= _TOLERANCE else numbers / length).astype(np.float32)
+
+
+def _batches(texts: Sequence[str], places: Sequence[int], *, most: int) -> Iterator[list[int]]:
+    """The places in runs of at most `most` texts and `MAX_REQUEST_CHARACTERS` characters."""
+    batch: list[int] = []
+    characters = 0
+    for place in places:
+        size = min(len(texts[place]), MAX_TEXT_CHARACTERS)
+        if batch and (len(batch) == most or characters + size > MAX_REQUEST_CHARACTERS):
+            yield batch
+            batch, characters = [], 0
+        batch.append(place)
+        characters += size
+    if batch:
+        yield batch
+
+
+def _fault(what: str) -> ProviderFault:
+    return ProviderFault(f"the embedding model {what}", hint="Check embedding.base_url and embedding.model_name.")

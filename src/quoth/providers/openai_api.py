@@ -1,0 +1,349 @@
+"""A thin client for any endpoint that speaks OpenAI's protocol: one JSON object out, one back, within hard limits.
+
+The requests run on an event loop of their own, because only there can a whole request be bounded and cancelled: the
+time limits of a blocking client start anew with each byte that a slow server sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import math
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from concurrent.futures import wait
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from quoth.errors import MissingExtra, ProviderFault, SettingsError
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+RETRIED = frozenset({408, 409, 425, 429})
+"""Statuses below 500 that may be gone on the next attempt; every one from 500 on may be, too."""
+
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 8.0
+_LONGEST_ASKED_WAIT = 60.0
+"""Seconds: no `Retry-After` makes anyone wait longer."""
+
+_GRACE = 1.0
+"""Seconds that a cancelled request has to close its connection before it is left behind."""
+
+_KEPT_BYTES = 10_000
+"""Of the body of a refusal."""
+
+_SHOWN = 200
+"""Characters of a service's own words in a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Whom the client talks to, and how its faults name the settings: `section` as in `llm.base_url`."""
+
+    what: str
+    base_url: str
+    section: str
+    model_setting: str
+    key_variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one call may cost. `seconds` is for each request, `whole` for all of them and the waits between."""
+
+    seconds: float
+    whole: float | None
+    retries: int
+    reply_bytes: int
+
+
+class RefusedRequest(ProviderFault):
+    """The service answered with a status that means no; `said` is the beginning of what it wrote."""
+
+    def __init__(self, message: str, *, hint: str, status: int, said: str, attempts: int) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.said = said
+        self.attempts = attempts
+
+
+class _TooLarge(Exception):
+    """The reply is longer than it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """`wait` is how many seconds to wait before another attempt; None where there is no use in one."""
+
+    fault: ProviderFault
+    wait: float | None
+
+
+class OpenAiApi:
+    """Posts JSON to one service. Threads may share it; connections are kept open between calls."""
+
+    def __init__(self, service: Service, *, key: str | None, sleep: Callable[[float], None] = time.sleep) -> None:
+        if find_spec("httpx") is None:
+            raise MissingExtra(service.what, "http")
+        import httpx
+
+        self._service = service
+        self._base = _checked_url(service)
+        key = _checked_key(key, service)
+        self._redact = _redactor(key)
+        self._has_key = key is not None
+        self._sleep = sleep
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Content-Type": "application/json"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key}"
+        try:
+            # No limits of its own, for each would start anew with every byte: `_fetch` bounds the request as a whole.
+            self._client = httpx.AsyncClient(headers=headers, verify=_certificates(), timeout=None)  # noqa: S113
+        except (ValueError, ImportError, OSError, httpx.InvalidURL):
+            raise SettingsError(
+                "a proxy or a file of certificates that the environment names cannot be used",
+                hint="Correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY (or name the host in NO_PROXY), and SSL_CERT_FILE.",
+            ) from None
+        self._finalizer = weakref.finalize(self, _close, self._client)
+        self._finalizer.atexit = False  # `_end` closes what is left then
+        _open.add(self._client)
+
+    def __repr__(self) -> str:
+        return f"OpenAiApi({self._base!r})"
+
+    def close(self) -> None:
+        """Close the connections; what is garbage-collected does so by itself."""
+        closing = self._finalizer()
+        if closing is not None:
+            closing.result(_GRACE)
+
+    def post(self, path: str, body: Mapping[str, Any], *, limits: Limits) -> tuple[dict[str, Any], int]:
+        """The object that the service answers with, and how many attempts that took; `ProviderFault` for all else."""
+        # A lone surrogate cannot be encoded; every other character can.
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        deadline = math.inf if limits.whole is None else time.monotonic() + limits.whole
+        attempt = 1
+        while True:
+            seconds = min(limits.seconds, deadline - time.monotonic())
+            result = self._attempt(path, content, limits, seconds=seconds, attempt=attempt)
+            if isinstance(result, _Reply):
+                return self._object(result), attempt
+            # Waiting until nothing is left of the time would only make the same fault come later.
+            if result.wait is None or attempt > limits.retries or time.monotonic() + result.wait >= deadline:
+                raise result.fault
+            self._sleep(result.wait)
+            attempt += 1
+
+    def _attempt(self, path: str, content: bytes, limits: Limits, *, seconds: float, attempt: int) -> _Reply | _Failed:
+        """A reply of success, or why there is none."""
+        import httpx
+
+        what, check = f"{self._service.what} at {self._base}", f"Check {self._service.section}.base_url"
+        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (attempt - 1))
+        tried = "" if attempt == 1 else f" ({attempt} attempts)"
+        try:
+            reply = _run(self._client, self._base + path, content, seconds=seconds, most=limits.reply_bytes)
+        except _TooLarge:
+            message = f"{what} sent more than {limits.reply_bytes} bytes"
+            return _Failed(ProviderFault(message, hint=f"{check}; it must be the API itself."), wait=None)
+        except TimeoutError:
+            bound = limits.seconds if limits.whole is None else min(limits.whole, limits.seconds)
+            message = f"{what} did not finish within {bound:.3g} s{tried}"
+            return _Failed(ProviderFault(message, hint=f"{check}, or raise {self._service.section}.seconds."), backoff)
+        except (httpx.HTTPError, OSError, UnicodeError) as error:  # the last for a host that is no name
+            why = _cleaned(self._redact(str(error))) or type(error).__name__
+            message = f"{what} cannot be reached: {why}{tried}"
+            return _Failed(ProviderFault(message, hint=f"{check}, and that the server is running."), backoff)
+        if 200 <= reply.status < 300:
+            return reply
+        refusal = self._refusal(reply, what=what, attempt=attempt)
+        if reply.status not in RETRIED and reply.status < 500:
+            return _Failed(refusal, wait=None)
+        asked = retry_after(reply.headers.get("retry-after"), now=time.time())
+        return _Failed(refusal, wait=backoff if asked is None else min(asked, _LONGEST_ASKED_WAIT))
+
+    def _refusal(self, reply: _Reply, *, what: str, attempt: int) -> RefusedRequest:
+        service, status = self._service, reply.status
+        said = self._redact(reply.content[:_KEPT_BYTES].decode("utf-8", "replace"))
+        if status in {401, 403}:
+            # Some services repeat the key in their explanation, and not always whole.
+            shown, hint = "", f"Set {service.key_variable} to a key that may use it."
+            if not self._has_key:
+                hint = f"No key was sent: set {service.key_variable}."
+        elif 300 <= status < 400:
+            shown = ": a redirect, which is not followed"
+            hint = f"Check {service.section}.base_url; give the address that it leads to."
+        else:
+            shown = f": {_cleaned(self._redact(_explanation(said)))}" if said else ""
+            hint = f"Check {service.section}.base_url and {service.model_setting}."
+            if status == 429:
+                hint = f"Wait, or check the quota of the key in {service.key_variable}."
+            elif status >= 500:
+                hint = f"Try again later, or check {service.section}.base_url."
+        tried = "" if attempt == 1 else f" ({attempt} attempts)"
+        return RefusedRequest(
+            f"{what} answered with status {status}{shown}{tried}", hint=hint, status=status, said=said, attempts=attempt
+        )
+
+    def _object(self, reply: _Reply) -> dict[str, Any]:
+        encoding = reply.headers.get("content-encoding", "identity").lower()
+        try:
+            # Nothing compressed was asked for, and to expand it could cost any amount of memory.
+            found = json.loads(reply.content, parse_constant=_refuse_constant) if encoding == "identity" else None
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise ProviderFault(
+                f"{self._service.what} at {self._base} did not answer with a JSON object",
+                hint=f"Check {self._service.section}.base_url; most end in /v1.",
+            )
+        return found
+
+
+def retry_after(value: str | None, *, now: float) -> float | None:
+    """Seconds to wait, from a `Retry-After` header in either of its forms; None where it says nothing usable.
+
+    `now` is in seconds since the epoch.
+    """
+    if value is None:
+        return None
+    try:
+        seconds = float(value) if value[:1].isdigit() else parsedate_to_datetime(value).timestamp() - now
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _checked_url(service: Service) -> str:
+    import httpx
+
+    try:
+        url = httpx.URL(service.base_url.strip())
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
+        raise SettingsError(
+            f"{service.section}.base_url is not an address of an API",
+            hint="Give http:// or https://, a host and a path, such as https://api.openai.com/v1; no user, no query.",
+        )
+    return str(url).rstrip("/")
+
+
+def _checked_key(key: str | None, service: Service) -> str | None:
+    key = (key or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        # Told here and without the key: the error of the layers below would show it.
+        raise SettingsError(
+            f"the key in {service.key_variable} holds characters that no key has",
+            hint=f"Set {service.key_variable} to the key alone, on one line.",
+        )
+    return key or None
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """What a server is trusted by, as httpx has it by default; to read that takes longer than many a request."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _redactor(key: str | None) -> Callable[[str], str]:
+    """Takes the key out of a text. A closure keeps it out of `vars` and of tracebacks that show them."""
+    return (lambda text: text.replace(key, "***")) if key else (lambda text: text)
+
+
+def _cleaned(text: str) -> str:
+    """One short line that can be shown on a terminal."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+
+
+def _explanation(text: str) -> str:
+    """The message in an error's JSON (`{"error": {"message": …}}`, or near to it), or else its text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    while isinstance(found, dict):
+        found = found.get("error", found.get("message", found.get("detail")))
+    return found if isinstance(found, str) else text
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_starting = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+_open: set[httpx.AsyncClient] = set()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    """The loop that all requests of this process run on, in a thread that ends with it."""
+    global _loop  # noqa: PLW0603 - one thread for the process, started by the first request
+    with _starting:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=_loop.run_forever, name="quoth-http", daemon=True)
+            thread.start()
+            atexit.register(_end, _loop, thread)
+        return _loop
+
+
+def _run(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _Reply:
+    """One request and its reply; `TimeoutError` when they take longer than `seconds` together."""
+    if seconds <= 0:
+        raise TimeoutError
+    fetched = asyncio.run_coroutine_threadsafe(
+        _fetch(client, url, content, seconds=seconds, most=most), _running_loop()
+    )
+    try:
+        return fetched.result(seconds + _GRACE)
+    finally:
+        fetched.cancel()  # for a caller that was interrupted; nothing happens to what is done
+
+
+async def _fetch(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _Reply:
+    async with (
+        asyncio.timeout(seconds),
+        client.stream("POST", url, content=content, follow_redirects=False) as response,
+    ):
+        received = bytearray()
+        async for part in response.aiter_raw():
+            received += part
+            if len(received) > most:
+                raise _TooLarge
+        return _Reply(response.status_code, dict(response.headers), bytes(received))
+
+
+def _close(client: httpx.AsyncClient) -> Any:  # noqa: ANN401 - a future of nothing, or None before the first request
+    """Close the connections, later: this may run on any thread, the loop's own among them."""
+    _open.discard(client)
+    return None if _loop is None else asyncio.run_coroutine_threadsafe(client.aclose(), _loop)
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    """Leave nothing open when the process ends."""
+    wait([_close(client) for client in tuple(_open)], timeout=_GRACE)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(_GRACE)
+    if not thread.is_alive():
+        loop.close()

@@ -1,0 +1,204 @@
+"""The read path of agents: question -> analyse -> search -> passages -> rerank -> adjust -> choose -> context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from quoth.conflicts import conflicts_of
+from quoth.context import assemble
+from quoth.corpus.authority import statement_of
+from quoth.engine import Engine
+from quoth.errors import ProviderFault
+from quoth.protocols import Reader
+from quoth.retrieve.as_of import as_of
+from quoth.retrieve.find import find, search
+from quoth.retrieve.gather import gather
+from quoth.retrieve.judged import FALLBACK
+from quoth.retrieve.merge import Found
+from quoth.retrieve.question import analyse
+from quoth.retrieve.shelf import Shelf, best_passages
+from quoth.retrieve.successors import last_of_chain, within_successors
+from quoth.settings import ContextSettings
+from quoth.types import (
+    NO_FILTERS,
+    Conflict,
+    FoundPassage,
+    Question,
+    Retrieval,
+    RetrievalTrace,
+    Retrieved,
+    Status,
+)
+
+Stage = Callable[[str], None]
+"""Told the name of each stage when it is done, by whoever wants to know how long it took."""
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage = _silent) -> Retrieved:
+    """The passages that an agent should read, ranked, labelled and laid out within its budget."""
+    settings = engine.settings
+    reader = as_of(reader, question.filters.as_of)
+    analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
+    done("analyse")
+    found = find(analysis, reader=reader, engine=engine, topk=2 * settings.retrieval.candidates)
+    done("search")
+    shelf = Shelf(reader, engine, analysis)
+    ranked = shelf.passages(gather(found.ranked, reader)[: settings.rerank.topk])
+    done("passages")
+    ranked, found = _judged(ranked, found, shelf)
+    done("rerank")
+    conflicts = _conflicts(ranked, shelf)
+    chosen = _with_successors(_chosen(ranked, conflicts, settings.context), ranked, found, shelf)
+    status = _status(ranked, settings.context)
+    done("choose")
+    context = assemble(
+        chosen, reader=reader, counter=engine.open_counter(), settings=settings.context, about=shelf.about
+    )
+    done("context")
+    retrieval = Retrieval(
+        question=question,
+        status=status,
+        best=max((one.relevance for one in ranked), default=0.0),
+        message=_message(status, found),
+        warning=_warning(status, found, chosen),
+        passages=chosen,
+        filters=found.filters,
+        detected=analysis.document_types,
+        kind=analysis.kind,
+        weights=(analysis.alpha_lexical, analysis.alpha_semantic),
+        degraded=found.degraded,
+        conflicts=conflicts if status is not Status.NO_RESULTS else (),
+        context=context,
+        index=reader.info.digest,
+        settings=engine.settings_digest,
+    )
+    trace = RetrievalTrace(
+        analysis, len(found.candidates.items), ranked, _reranker(found, engine), found.usage, found.notes
+    )
+    return Retrieved(retrieval, trace)
+
+
+def still_true(retrieved: Retrieved, reader: Reader) -> bool:
+    """Whether every text of a retrieval that was kept somewhere is, to the letter, what the index holds."""
+    kept = [(one.passage.doc_id, one.passage.span, one.content) for one in retrieved.retrieval.passages]
+    kept += [(one.document.id, one.span, one.content) for one in retrieved.retrieval.context.blocks]
+    documents = {doc_id: reader.document(doc_id) for doc_id, _, _ in kept}
+    return all(
+        (document := documents[doc_id]) is not None and document.text[span.start : span.end] == content
+        for doc_id, span, content in kept
+    )
+
+
+def _reranker(found: Found, engine: Engine) -> str:
+    """Who had the last word on the order."""
+    if found.usage is not None and engine.judge is not None:
+        return engine.judge.name
+    usable = engine.reranker and (found.probe.tokens is not None or not engine.reranker.needs_tokens)
+    return engine.reranker.name if engine.reranker and usable else "none"
+
+
+def _judged(ranked: tuple[FoundPassage, ...], found: Found, shelf: Shelf) -> tuple[tuple[FoundPassage, ...], Found]:
+    """The passages with the judge's scores, in one request; in the order they had when there is none or it fails."""
+    judge = shelf.engine.judge
+    if judge is None or not ranked:
+        return ranked, found
+    best = ranked[: judge.most]
+    try:
+        judgements, usage = judge.judge(shelf.analysis.question.text, [(one.passage.id, labelled(one)) for one in best])
+    except ProviderFault as fault:
+        note = f"{FALLBACK}{fault}"
+        return ranked, replace(found, degraded=(*found.degraded, "rerank"), notes=(*found.notes, note))
+    rescored = [shelf.rescored(one, judgement) for one, judgement in zip(best, judgements, strict=True)]
+    return best_passages(rescored), replace(found, usage=usage)
+
+
+def labelled(one: FoundPassage) -> str:
+    """A passage as a judge reads it: with its document, its section and what it is worth."""
+    about = [one.document.metadata.title or one.document.id, *one.passage.section]
+    worth = f" ({one.authority}{', superseded' if one.superseded_by else ''})" if one.authority else ""
+    return f"{' > '.join(about)}{worth}\n\n{one.content}"
+
+
+def _status(ranked: Sequence[FoundPassage], settings: ContextSettings) -> Status:
+    best = max((one.relevance for one in ranked), default=0.0)
+    if best >= settings.floor:
+        return Status.SUCCESS
+    return Status.LOW_CONFIDENCE if best >= settings.nothing else Status.NO_RESULTS
+
+
+def _chosen(
+    ranked: Sequence[FoundPassage], conflicts: Sequence[Conflict], settings: ContextSettings
+) -> tuple[FoundPassage, ...]:
+    """What is shown: what reaches the floor, or the best of what comes near; and each side of a conflict."""
+    status = _status(ranked, settings)
+    if status is Status.NO_RESULTS:
+        return ()
+    least, most = (settings.floor, settings.max) if status is Status.SUCCESS else (settings.nothing, settings.low_max)
+    sides = {one.sentence.id for conflict in conflicts for one in conflict.statements}
+    needed = [one for one in ranked if any(inside.sentence.id in sides for inside in one.sentences)][:most]
+    others = [one for one in ranked if one.relevance >= least and one not in needed]
+    return best_passages([*needed, *others[: most - len(needed)]])
+
+
+def _with_successors(
+    chosen: tuple[FoundPassage, ...], ranked: Sequence[FoundPassage], found: Found, shelf: Shelf
+) -> tuple[FoundPassage, ...]:
+    """What was chosen, and for each passage that has been replaced, the best of what replaces it."""
+    added: dict[str, FoundPassage] = {}
+    for one in chosen:
+        for doc_id in last_of_chain([by.by for by in one.superseded_by], shelf.reader):
+            if any(other.passage.doc_id == doc_id for other in (*chosen, *added.values())):
+                continue
+            known = [other for other in ranked if other.passage.doc_id == doc_id]
+            best = next(iter(known or _searched_in(doc_id, found, shelf)), None)
+            if best is not None:
+                added[best.passage.id] = replace(best, successor_of=one.passage.id)
+    room = max(1, shelf.engine.settings.context.max - len(added))
+    return best_passages([*chosen[:room], *added.values()])
+
+
+def _searched_in(doc_id: str, found: Found, shelf: Shelf) -> tuple[FoundPassage, ...]:
+    """What one document says about the question, unless the asker's own filters leave it out."""
+    filters = within_successors(shelf.analysis.question.filters, [doc_id])
+    if filters is None:
+        return ()
+    topk = shelf.engine.settings.rerank.topk
+    there = search(filters, shelf.analysis, found.probe, reader=shelf.reader, engine=shelf.engine, topk=topk)
+    return shelf.passages(gather(there.ranked, shelf.reader)[:1])
+
+
+def _conflicts(ranked: Sequence[FoundPassage], shelf: Shelf) -> tuple[Conflict, ...]:
+    """What the sentences that support an answer disagree about; without authority nobody knows what is in force."""
+    if shelf.engine.profile.authority is None:
+        return ()
+    least = shelf.engine.settings.decision.support_score
+    sentences = {
+        one.sentence.id: statement_of(one.sentence, passage.document, shelf.engine.profile)
+        for passage in ranked
+        for one in passage.sentences
+        if one.relevance >= least
+    }
+    return conflicts_of(list(sentences.values()), shelf.analysis)
+
+
+def _message(status: Status, found: Found) -> str | None:
+    if status is not Status.NO_RESULTS:
+        return None
+    if found.candidates.items:
+        return "No passage of the corpus is relevant to this question."
+    return "No passage of the corpus passes the filters." if found.filters != NO_FILTERS else "The corpus is empty."
+
+
+def _warning(status: Status, found: Found, chosen: Sequence[FoundPassage]) -> str | None:
+    """Everything that a reader should be careful about, in one text."""
+    said = list(found.notes)
+    if status is Status.LOW_CONFIDENCE:
+        said.append("No passage is clearly relevant; these come nearest and may not hold the answer.")
+    if chosen and chosen[0].superseded_by:
+        said.append("The best passage has been superseded; see what replaces it.")
+    return " ".join(said) or None

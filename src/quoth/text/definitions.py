@@ -1,0 +1,149 @@
+"""Defined terms: the sentences that say what a term means, and the terms that a text uses.
+
+`"Lot" means a parcel`, `the term “Rear Yard” shall mean …`, `(the "Effective Date")`; and, under a heading such as
+`Definitions`, the same without quotation marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from quoth.text.abbreviations import MONTHS
+from quoth.text.fold import fold, singular
+from quoth.text.numerals import LABEL
+from quoth.text.words import FUNCTION_WORDS
+
+_TERM = (
+    r"(?:[*_]{0,3}(?:[\"“”][^\"“”\n]{1,80}[\"“”]|(?<!\w)[‘'][^'‘’\n]{1,80}[’'](?!\w))[*_]{0,3}"
+    r"|\*{1,3}[^*\n]{1,80}\*{1,3}|(?<!\w)_{1,3}[^_\n]{1,80}_{1,3}(?!\w))"
+)
+_VERB = (
+    r"(?:(?:shall|will|must)\s+)?(?:also\s+)?(?:means?\b(?!\s+to\b)|(?:is|are|be)\s+defined\s+(?:as|to\s+mean)\b"
+    r"|refers?\s+to\b|(?:has|have)\s+the\s+(?:same\s+)?meanings?\b|denotes?\b|(?:is|are)\s+used\s+to\s+mean\b)"
+)
+_STATES = re.compile(rf"\b(?:{_VERB}|includes?\b)")
+_ASIDE = r"(?:\s?\([^()]{1,80}\))?(?:\s?,[^,.;\"“”]{1,80},)?[\s,]{0,3}"
+_AND = r"[\s,]{0,3}(?:(?:and/or|and|or|&)[\s,]{1,3})?"
+_STATED = re.compile(rf"(?P<terms>{_TERM}(?:{_AND}{_TERM}){{0,5}}){_ASIDE}$")
+_REACH = 300
+"""Characters before the verb in which its terms stand. A pattern that may reach further takes far too long on a text
+made for that."""
+_LEADS = (
+    r"(?:(?:hereinafter|hereafter|herein|collectively|together|individually|jointly|each|such|this|these|the|an?|or"
+    r"|sometimes|also|as|any|all|and|with|referred|to|called|known|defined|foregoing|respectively|in)\b[\s,]{0,3}){0,9}"
+)
+_ASIDES = re.compile(r"\(([^()]{1,200})\)")
+_NAMING = re.compile(
+    rf"\s?{_LEADS}(?P<terms>{_TERM}(?:[\s,]{{0,3}}{_LEADS}{_TERM}){{0,3}})[^\"“”]{{0,30}}", re.IGNORECASE
+)
+_PLAIN = re.compile(
+    r"\W*(?:\(?[A-Za-z\d]{1,4}[.)]\s+|[\d.]+\s+)?(?:(?:the|a|an)\s+)?(?:(?:term|word|phrase)\s+)?"
+    rf"(?P<term>[^\W\d_][^.,;:()\"“”\n]{{0,60}}?){_ASIDE}{_VERB}",
+    re.IGNORECASE,
+)
+_GLOSSED = re.compile(
+    r"\W*(?:\(?[A-Za-z\d]{1,4}[.)]\s+|[\d.]+\s+)?(?P<term>[A-Z][^.,;:()\"“”\n]{0,60}?)\W{0,3}(?::|\s[–—-])\s+\S"
+)
+_HEADING = re.compile(
+    r"\b(?:definitions?|defined\s+terms|glossary|meanings?\s+of\s+terms|interpretation)\b", re.IGNORECASE
+)
+_LONGEST_TERM = 8
+
+_WORD = re.compile(r"[^\W\d_][\w&]*(?:[-/.][^\W\d_][\w&]*)*")
+_OPENS = re.compile(r"(?:^|[.!?:;•]|\n\s*\n|^\s*\(?\w{1,3}[.)])[\s\"“”'‘’*_(\[]*$", re.MULTILINE)
+_LABEL_WORD = re.compile(LABEL)
+
+
+def defined_terms(sentence: str, section: tuple[str, ...]) -> tuple[str, ...]:
+    """The terms that a sentence says the meaning of, in order; `section` are the headings that it stands under."""
+    terms = [
+        term
+        for verb in _STATES.finditer(sentence)
+        if (stated := _STATED.search(sentence[max(0, verb.start() - _REACH) : verb.start()]))
+        for term in _unquoted(stated["terms"])
+    ]
+    for aside in _ASIDES.findall(sentence):
+        naming = _NAMING.fullmatch(aside)
+        terms += _unquoted(naming["terms"]) if naming else ()
+    if not terms and any(_HEADING.search(heading) for heading in section):
+        plain = _PLAIN.match(sentence) or _GLOSSED.match(sentence)
+        terms += [plain["term"].strip(" *_")] if plain else []
+    return tuple(dict.fromkeys(term for term in terms if _may_be_term(term)))
+
+
+def defines(sentence: str, section: tuple[str, ...]) -> str | None:
+    """The first term that a sentence defines; None where it defines none."""
+    return next(iter(defined_terms(sentence, section)), None)
+
+
+def term_key(term: str) -> tuple[str, ...]:
+    """A term for comparing: its words folded, in the singular."""
+    return tuple(singular(word) for word in re.findall(r"\w+(?:['&/.-]\w+)*", fold(term)))
+
+
+def terms_used(text: str) -> tuple[tuple[str, int], ...]:
+    """What may be defined terms in `text` with how often each occurs, the longest phrase first, then as they come.
+
+    Capitals in the middle of a sentence mark a term; a word that opens one counts only where it has them elsewhere.
+    """
+    marked: Counter[tuple[str, ...]] = Counter()
+    opening: Counter[tuple[str, ...]] = Counter()
+    written: dict[tuple[str, ...], str] = {}
+    for phrase, opens in _phrases(text):
+        key = term_key(phrase)
+        (opening if opens else marked)[key] += 1
+        written.setdefault(key, phrase)
+    counted = ((written[key], count + opening[key]) for key, count in marked.items())
+    return tuple(sorted(counted, key=lambda one: -len(one[0].split())))
+
+
+def _may_be_term(term: str) -> bool:
+    words = term_key(term)
+    return 0 < len(words) <= _LONGEST_TERM and not FUNCTION_WORDS.issuperset(words)
+
+
+def _unquoted(terms: str) -> Iterator[str]:
+    for found in re.findall(_TERM, terms):
+        term = " ".join(found.strip("*_\"“”‘’' ").rstrip(",.").split())
+        if term:
+            yield term
+
+
+def _phrases(text: str) -> Iterator[tuple[str, bool]]:
+    """Each run of capitalised words, and whether it is a single word that opens a sentence.
+
+    `Certificate of Occupancy` may be one term, and `Owner of Lot` two: both ways are given.
+    """
+    run: list[re.Match[str]] = []
+    before: list[re.Match[str]] = []
+    for word in _WORD.finditer(text):
+        capital = word[0][0].isupper()
+        if run and not (capital and _adjoin(text, run[-1], word)):
+            yield from _phrase(text, run)
+            before, run = (run, []) if word[0] == "of" and _adjoin(text, run[-1], word) else ([], [])
+        if capital:
+            if before and not run and _adjoin(text, before[-1], word, between="of"):
+                yield from _phrase(text, [*before, word])
+            run.append(word)
+    yield from _phrase(text, run)
+
+
+def _adjoin(text: str, first: re.Match[str], second: re.Match[str], *, between: str = "") -> bool:
+    return text[first.end() : second.start()].split() == between.split() and first.end() < second.start()
+
+
+def _phrase(text: str, run: list[re.Match[str]]) -> Iterator[tuple[str, bool]]:
+    while run and _is_label(text, run[-1]):
+        run = run[:-1]
+    opens = bool(run) and _OPENS.search(text[max(0, run[0].start() - 20) : run[0].start()]) is not None
+    while run and fold(run[0][0]) in FUNCTION_WORDS:
+        run, opens = run[1:], False
+    if run and len(run[0][0]) > 1 and fold(run[0][0]) not in MONTHS and not _is_label(text, run[0]):
+        yield text[run[0].start() : run[-1].end()], opens and len(run) == 1
+
+
+def _is_label(text: str, word: re.Match[str]) -> bool:
+    """`Section` in `Section 7.3` is no term."""
+    return _LABEL_WORD.fullmatch(word[0]) is not None and re.match(r"\s+[\dIVXLC(]", text[word.end() :]) is not None

@@ -1,0 +1,182 @@
+"""Where a cross-reference leads: the section among a document's headings, the document among those of an index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, takewhile
+from operator import itemgetter
+
+from quoth.text.fold import fold, singular
+from quoth.text.numbering import holds
+from quoth.text.numerals import ITEM, LABEL, NUMBER, label_name, plain_number
+from quoth.text.quantities import quantities
+from quoth.text.references import Reference
+from quoth.types import DocumentInfo
+
+_NUMBERED = re.compile(
+    rf"\W*(?:(?P<label>{LABEL})\s*(?:(?i:no\.)\s*)?)?"
+    rf"(?P<number>(?i:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b|{NUMBER})(?P<item>(?:{ITEM})*)"
+    r"(?P<stop>\s*[.:)–—-])?(?=\s|$|[A-Z])"
+)
+_CLAUSE = re.compile(
+    rf"\W{{0,3}}(?:(?P<label>{LABEL})\s*)?(?P<number>\d{{1,3}}(?:\.\d{{1,3}})*)(?P<item>(?:{ITEM})*)(?P<stop>[.):])?"
+    r"\s+(?=[^\W\d_])"
+)
+_ATTACHED = frozenset({"Appendix", "Schedule", "Exhibit", "Annex", "Attachment", "Part", "Chapter"})
+"""A bare number in a heading (`A. Materials`) does not stand for one of these."""
+_INNER = frozenset({"Section", "Clause", "Paragraph"})
+_OBJECT = frozenset("to of for under and with in on by from".split())
+_WORD = re.compile(r"[^\W_]+(?:['’&-][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a reference leads: the headings of the section, outermost first, and the parts of the document in it."""
+
+    section: tuple[str, ...]
+    places: range
+
+
+class Outline:
+    """The headings and the numbered clauses of a document, and where each section lies.
+
+    `sections` are those of its parts (sentences, or passages) in reading order, `openings` the first words of each that
+    is no heading, else empty. A section that is broken off and comes back is known by its first run.
+    """
+
+    def __init__(self, sections: Sequence[tuple[str, ...]], openings: Sequence[str]) -> None:
+        self._sections = sections
+        self._runs: dict[tuple[str, ...], range] = {}
+        self._headings: dict[str, list[tuple[Target, re.Match[str]]]] = {}
+        for path, group in groupby(enumerate(sections), key=itemgetter(1)):
+            places = [place for place, _ in group]
+            for depth in range(1, len(path) + 1):
+                self._enter(path[:depth], places)
+        for path, run in self._runs.items():
+            if found := _NUMBERED.match(path[-1]):
+                self._headings.setdefault(plain_number(found["number"]), []).append((Target(path, run), found))
+        clauses = ((place, _clause(opening)) for place, opening in enumerate(openings))
+        self._clauses = [(place, found) for place, found in clauses if found is not None]
+
+    def _enter(self, path: tuple[str, ...], places: Sequence[int]) -> None:
+        known = self._runs.setdefault(path, range(places[0], places[-1] + 1))
+        if known.stop == places[0]:
+            self._runs[path] = range(known.start, places[-1] + 1)
+
+    def headings(self, number: str) -> Sequence[tuple[Target, re.Match[str]]]:
+        """The sections whose own heading carries the number."""
+        return self._headings.get(plain_number(number), ())
+
+    def clauses(self, number: str) -> Iterator[tuple[Target, re.Match[str]]]:
+        """The clauses that begin with the number, each as far as the next that does not lie in it."""
+        for order, (place, found) in enumerate(self._clauses):
+            if found["number"] == number:
+                section = self._sections[place]
+                later = (one for one, other in self._clauses[order + 1 :] if not holds(number, other["number"]))
+                stop = next(later, len(self._sections))
+                stop = next((one for one in range(place, stop) if self._sections[one] != section), stop)
+                yield Target(section, range(place, stop)), found
+
+
+def resolve(reference: Reference, outline: Outline, *, near: tuple[str, ...]) -> Target | None:
+    """The section or clause that is meant; None where none is, or more than one may be.
+
+    Of several that carry the number, the one in the same part of the document as `near` is meant.
+    """
+    for numbered in (outline.headings(reference.number), outline.clauses(reference.number)):
+        ranked = [(rank, target) for target, found in numbered if (rank := _matches(found, reference)) is not None]
+        if reference.within is not None:
+            ranked = [one for one in ranked if _lies_in(one[1].section, *reference.within)]
+        if ranked:
+            best = min(rank for rank, _ in ranked)
+            meant = [target for rank, target in ranked if rank == best]
+            shared = [_shared(target.section, near) for target in meant]
+            return meant[shared.index(max(shared))] if shared.count(max(shared)) == 1 else None
+    return None
+
+
+def _clause(opening: str) -> re.Match[str] | None:
+    """The number that a clause begins with: `4.8 The price`, `5. Term`; `2.5 cm` is none."""
+    found = _CLAUSE.match(opening) if opening else None
+    if found is None or not ("." in found["number"] or found["stop"]) or (found["label"] and not found["stop"]):
+        return None
+    measured = quantities(opening[found.start("number") :].lower())
+    return None if measured and measured[0].span.start == 0 else found
+
+
+def _shared(path: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many headings two sections have in common."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False))))
+
+
+def _matches(found: re.Match[str], reference: Reference) -> tuple[int, bool, bool] | None:
+    """How well a heading carries the number: by its label, with the item, as written; smaller is better."""
+    if found["item"] and found["item"] != reference.item:
+        return None
+    if found["label"]:
+        label = label_name(found["label"])
+        level = 0 if label == reference.label else 2 if {label, reference.label} <= _INNER else None
+    else:
+        clear = "." in found["number"] or found["stop"] or (found["number"].isdigit() and len(found["number"]) <= 2)
+        level = 1 if clear and reference.label not in _ATTACHED else None
+    return None if level is None else (level, found["item"] != reference.item, found["number"] != reference.number)
+
+
+def _lies_in(path: tuple[str, ...], label: str, number: str) -> bool:
+    for title in path:
+        found = _NUMBERED.match(title)
+        if found is not None and plain_number(found["number"]) == plain_number(number):
+            return not found["label"] or label_name(found["label"]) == label
+    return False
+
+
+def find_document(
+    name: str, *, own: DocumentInfo, documents: Sequence[DocumentInfo], synonyms: Sequence[Sequence[str]]
+) -> DocumentInfo | None:
+    """The document that `name` means where it is written in `own`; None where none or more than one may be meant.
+
+    `the Declaration` is what is called so rather than what only mentions it (`First Amendment to the Declaration`).
+    """
+    for words in _called(name, synonyms):
+        levels = [(level, info) for info in (own, *documents) if (level := _level(words, info)) is not None]
+        best = min((level for level, _ in levels), default=None)
+        meant = {info.id: info for level, info in levels if level == best}
+        if meant:
+            return own if own.id in meant else next(iter(meant.values())) if len(meant) == 1 else None
+    return None
+
+
+def _called(name: str, synonyms: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """The name in folded words, then what else it is called."""
+    words = _words(name)
+    if not words:
+        return
+    yield words
+    for group in synonyms:
+        others = [_words(one) for one in group]
+        if words in others:
+            yield from (one for one in others if one and one != words)
+
+
+def _level(name: tuple[str, ...], info: DocumentInfo) -> int | None:
+    title = _words(info.metadata.title or "")
+    kind = "".join(_words(info.metadata.document_type or ""))
+    if title[: len(name)] == name:
+        return 0 if title == name else 1
+    if kind and kind == singular("".join(name)):
+        return 2
+    places = [place for place in range(1, len(title)) if title[place : place + len(name)] == name]
+    return 3 if any(_names_it(title, place) for place in places) else None
+
+
+def _names_it(title: tuple[str, ...], place: int) -> bool:
+    before = title[place - 2 : place] if title[place - 1] == "the" else title[place - 1 : place]
+    return before[0] not in _OBJECT
+
+
+def _words(text: str) -> tuple[str, ...]:
+    words = [re.sub(r"[^\w-]", "", word) for word in _WORD.findall(fold(text).replace("_", " "))]
+    singulars = tuple(singular(word) for word in words if word)
+    return singulars[1:] if singulars[:1] == ("the",) else singulars

@@ -1,0 +1,39 @@
+"""Engines for tests, without the wiring: what is not named is not there."""
+
+from __future__ import annotations
+
+from quoth.engine import Engine
+from quoth.profile import Profile
+from quoth.protocols import Embedder, Judge, Reranker, TokenCounter
+from quoth.select.relevance import Scale
+from quoth.settings import Settings
+
+SCALE = Scale(slope=8.0, intercept=-3.2)
+
+
+def engine_of(
+    profile: Profile,
+    settings: Settings,
+    *,
+    embedder: Embedder | None,
+    reranker: Reranker | None = None,
+    judge: Judge | None = None,
+    counter: TokenCounter | None = None,
+) -> Engine:
+    return Engine(
+        embedder=embedder,
+        reranker=reranker,
+        judge=judge,
+        confidence_model=None,
+        scale=SCALE,
+        open_counter=lambda: counter or _estimate(),
+        profile=profile,
+        settings=settings,
+        settings_digest=settings.digest,
+    )
+
+
+def _estimate() -> TokenCounter:
+    from quoth.providers.tokenizer import EstimateCounter
+
+    return EstimateCounter()
