@@ -74,7 +74,7 @@ MEANINGS = {
     "context.definitions": "Add the definitions of its defined terms, while the budget allows.",
     "context.tokenizer": "A `tokenizer.json` that counts the tokens; not set: that of the embedding model.",
     "embedding.provider": "A model on this machine, or one behind an endpoint that speaks OpenAI's protocol.",
-    "embedding.dimension": "Of the vectors of an endpoint; not set: 1536.",
+    "embedding.dimension": "Length of the vectors of an endpoint; not set: 1536, for its default model alone.",
     "embedding.base_url": "The endpoint.",
     "embedding.key_variable": "The environment variable that holds its key.",
     "embedding.seconds": "How long one request to it may take when documents are embedded.",

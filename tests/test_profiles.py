@@ -184,3 +184,30 @@ def test_a_wrong_setting_of_a_profile_is_named_with_the_profile() -> None:
 
     with pytest.raises(SettingsError, match=r"profile 'x': unknown setting 'selection\.min_suport'"):
         NO_OVERRIDES.over(profile.settings, profile=profile.name)
+
+
+def test_a_pattern_that_is_none_is_named() -> None:
+    source = "name: x\ndocument_types: {rule: {authority: binding, asked_by: ['(']}}\n"
+
+    with pytest.raises(SettingsError, match=r"document_types\.rule\.asked_by"):
+        parse_profile(source)
+
+
+def test_an_unknown_key_of_a_document_type_is_named() -> None:
+    with pytest.raises(SettingsError, match="unknown keys asked"):
+        parse_profile("name: x\ndocument_types: {rule: {authority: binding, asked: ['rule']}}\n")
+
+
+def test_governance_knows_the_document_types_of_the_design_with_their_authority() -> None:
+    types = load_profile("governance").document_types
+
+    assert {name: one.authority for name, one in types.items()} == {
+        "ccr": "binding",
+        "amendment": "binding",
+        "rules_regulations": "binding",
+        "city_code": "binding",
+        "design_guidelines": "guidance",
+        "application_form": "guidance",
+        "submittal": "precedent",
+        "response_letter": "precedent",
+    }

@@ -220,12 +220,14 @@ class Settings:
 
     @property
     def digest(self) -> str:
-        """A short name for the values that can change an answer; threads, batches and thresholds of speed cannot."""
+        """A short name for the values that can change an answer; threads, patience, keys and prices cannot."""
         values = asdict(self)
         for section in ("store", "ingest", "cache", "log"):
             del values[section]
-        for name in ("threads", "batch_size", "seconds", "question_seconds", "retries"):
+        for name in ("threads", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
             del values["embedding"][name]
+        for name in ("seconds", "retries", "key_variable", "prompt_price", "completion_price"):
+            del values["llm"][name]
         if self.calibration.threshold is None:
             del values["calibration"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]

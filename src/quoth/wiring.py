@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from quoth.caching import CachedEmbedder, ResultCache
 from quoth.calibration import check_calibration, circumstances
 from quoth.engine import Engine
-from quoth.errors import IndexMismatch, ModelError
+from quoth.errors import IndexMismatch, ModelError, SettingsError
 from quoth.profiles import parse_profile
 from quoth.protocols import Cache, Embedder, Judge, Reranker, Store, TokenCounter
 from quoth.providers.evidence_model import load_evidence_model, load_scale
@@ -77,11 +78,17 @@ def _http_embedder(settings: EmbeddingSettings) -> Embedder:
     """The model behind an API; what the settings leave open is OpenAI's large model, cut to 1536 dimensions."""
     from quoth.providers.http_embedder import HttpEmbedder
 
-    local = settings.model_name == EmbeddingSettings().model_name
+    if settings.model_name == EmbeddingSettings().model_name:
+        settings = replace(settings, model_name="text-embedding-3-large", dimension=settings.dimension or 1536)
+    if settings.dimension is None:
+        raise SettingsError(
+            f"the dimension of the embedding model '{settings.model_name}' is not set",
+            hint="Set embedding.dimension to the length of its vectors.",
+        )
     return HttpEmbedder(
         settings,
-        model="text-embedding-3-large" if local else settings.model_name,
-        dimension=settings.dimension or 1536,
+        model=settings.model_name,
+        dimension=settings.dimension,
         key=os.environ.get(settings.key_variable),
     )
 

@@ -8,7 +8,7 @@ from threading import Barrier
 
 import pytest
 
-from quoth import Abstention, Answer, Question, Quoth, QuothError, Reason
+from quoth import Abstention, Answer, Question, Quoth, QuothError, Reason, Status
 from quoth.errors import NoIndex, QuestionError, SettingsError
 from quoth.types import NO_FILTERS, Outcome
 
@@ -159,3 +159,59 @@ def test_one_document_may_be_named_without_a_list(small: SmallCorpus) -> None:
 
     assert quoth.ask(WHEAT, doc_ids="wheat.md") == quoth.ask(WHEAT, doc_ids=["wheat.md"])
     assert isinstance(quoth.ask(WHEAT, doc_ids="wheat.md"), Answer)
+
+
+def test_passages_are_retrieved_with_a_context(small: SmallCorpus) -> None:
+    found = Quoth.open(small.index, settings=SETTINGS).retrieve(CANOLA, doc_ids="canola.md")
+
+    assert found.status is Status.SUCCESS
+    assert found.passages[0].content in small.source("canola.md")
+    assert found.context.text.startswith("[SOURCE 1]\nDocument: Canola\n")
+
+
+def test_a_question_has_its_own_day(small: SmallCorpus) -> None:
+    quoth = Quoth.open(small.index, settings=SETTINGS)
+
+    with pytest.raises(TypeError, match="filters of its own"):
+        quoth.retrieve(Question("1", CANOLA, NO_FILTERS), as_of="2021-01-01")
+    with pytest.raises(QuestionError, match="is no day"):
+        quoth.retrieve(CANOLA, as_of="21/1/2021")
+
+
+def test_a_result_is_kept_and_given_again(small: SmallCorpus) -> None:
+    quoth = Quoth.open(small.index, settings={**SETTINGS, "cache.memory_mb": 7})
+    stages: list[str] = []
+    first = quoth.explain_retrieval(CANOLA, done=stages.append)
+    assert "search" in stages
+    stages.clear()
+    again = quoth.explain_retrieval(Question("other id", CANOLA, NO_FILTERS), done=stages.append)
+
+    assert stages == ["cache"]
+    assert again.retrieval.question.id == "other id"
+    assert again.retrieval.passages == first.retrieval.passages
+    assert again.retrieval.context == first.retrieval.context
+
+
+def test_other_filters_settings_or_days_are_other_results(small: SmallCorpus) -> None:
+    values = {**SETTINGS, "cache.memory_mb": 8}
+    quoth = Quoth.open(small.index, settings=values)
+    stages: list[str] = []
+    quoth.retrieve(CANOLA)
+    quoth.explain_retrieval(CANOLA, doc_ids="canola.md", done=stages.append)
+    quoth.explain_retrieval(CANOLA, as_of="2020-01-01", done=stages.append)
+    quoth.explain_retrieval(CANOLA, most=1, done=stages.append)
+    Quoth.open(small.index, settings={**values, "rerank.topk": 7}).explain_retrieval(CANOLA, done=stages.append)
+
+    assert "cache" not in stages
+
+
+def test_an_ingest_never_leaves_a_stale_result_behind(tmp_path: Path) -> None:
+    folder = write_files(tmp_path / "fields", {"a.md": "# Canola\n\nSow canola at 2 cm.\n"})
+    values = {**SETTINGS, "cache.memory_mb": 9}
+    quoth = Quoth.build(folder, index=tmp_path / "index", settings=values)
+    assert "2 cm" in quoth.retrieve("How deep to sow canola?").context.text
+
+    write_files(folder, {"a.md": "# Canola\n\nSow canola at 3 cm.\n"})
+    Quoth.build(folder, index=tmp_path / "index", settings=values)
+
+    assert "3 cm" in quoth.retrieve("How deep to sow canola?").context.text

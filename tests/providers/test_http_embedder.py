@@ -249,3 +249,28 @@ def test_whole_numbers_are_numbers(server: FakeOpenAI) -> None:
     server.behave("replies", text='{"data": [{"index": 0, "embedding": [3, 4]}]}')
 
     assert np.allclose(embedder_at(server, size=2).embed(["a"]), [[0.6, 0.8]])
+
+
+def test_a_question_waits_no_longer_than_its_own_time(server: FakeOpenAI) -> None:
+    server.behave("slow", seconds=30)
+
+    with pytest.raises(ProviderFault, match=r"did not finish within 0\.2 s"):
+        embedder_at(server, question_seconds=0.2).embed_question("How deep?")
+
+
+def test_a_service_that_failed_is_left_alone_for_a_while(server: FakeOpenAI) -> None:
+    now = [0.0]
+    settings = EmbeddingSettings(provider="openai", base_url=server.base_url, retries=0)
+    embedder = HttpEmbedder(settings, model="m", dimension=32, key=None, sleep=lambda _: None, clock=lambda: now[0])
+    server.behave("status:500")
+    with pytest.raises(ProviderFault):
+        embedder.embed_question("How deep?")
+    server.behave("ok")
+    asked = server.count
+
+    with pytest.raises(ProviderFault, match="status 500"):
+        embedder.embed_question("How deep?")
+    assert server.count == asked
+
+    now[0] = http_embedder.REST_SECONDS
+    assert np.array_equal(embedder.embed_question("How deep?")[0], hashed(["How deep?"])[0])

@@ -230,3 +230,34 @@ def test_one_weight_alone_leaves_the_rest_to_the_other(
     found = analyse(Question("1", "How deep?", NO_FILTERS), profile=load_profile("general"), settings=settings)
 
     assert (found.alpha_lexical, found.alpha_semantic) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("What colour is right according to the guidelines?", ("design_guidelines",)),
+        ("According to our Design Guidelines, what colour is right?", ("design_guidelines",)),
+        ("Which design standards apply to roofs?", ("design_guidelines",)),
+        ("Where in the CC&R says it that pets are allowed?", ("ccr",)),
+        ("What do the covenants state about pets?", ("ccr",)),
+        ("Does the declaration allow sheds?", ("ccr",)),
+        ("Is there a restriction on sheds?", ("ccr",)),
+        ("Is there a previous approval of a pergola?", ("response_letter",)),
+        ("Is there a precedent for a pergola?", ("response_letter",)),
+        ("Was a pergola approved before?", ("response_letter",)),
+        ("What is the application process?", ("application_form",)),
+        ("How do I submit an application?", ("application_form",)),
+        ("What does the city code say about the declaration?", ("ccr", "city_code")),
+        ("How long does the process take?", ()),
+        ("What was the decision on Lot 47?", ()),
+        ("How high may a fence be?", ()),
+        ("Is the limit lower than the declaration allows?", ()),
+        ("How does it compare with what the guidelines recommend?", ()),
+    ],
+)  # fmt: skip
+def test_the_document_types_that_a_question_names(text: str, types: tuple[str, ...]) -> None:
+    assert analysed(text, profile="governance").document_types == types
+
+
+def test_only_the_profile_knows_document_types() -> None:
+    assert analysed("Which design standards apply to roofs?").document_types == ()

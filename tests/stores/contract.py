@@ -595,6 +595,9 @@ class StoreContract:
             (Filters((), {"crop": ("wheat",)}, (), None, None), 0),
             (Filters((), {"nothing": ("canola",)}, (), None, None), 0),
             (Filters(("canola/guide.md",), {}, ("ccr",), None, None), 0),
+            (Filters((), {}, (), None, "2021-03-31"), 0),
+            (Filters((), {}, (), None, "2021-04-01"), 6),
+            (Filters((), {}, ("ccr",), None, "2022-01-01"), 3),
         ],
     )
     def test_filters_restrict_both_ways_of_searching(self, indexed: Store, filters: Filters, expected: int) -> None:
@@ -603,6 +606,14 @@ class StoreContract:
         by_vector = search(indexed, question(vector="canola", filters=filters))
 
         assert len(by_words.items) == len(by_vector.items) == expected
+
+    def test_a_document_without_a_date_is_there_on_every_day(self, new_store: NewStore) -> None:
+        store = new_store()
+        undated = split("undated.md", "Sow canola.", about=replace(metadata(), effective_date=None))
+        write(store, [undated, split("dated.md", "Sow canola too.")])
+        found = search(store, question("canola", filters=Filters((), {}, (), None, "1999-01-01")))
+
+        assert [one.sentence.doc_id for one in found.items] == ["undated.md"]
 
     def test_a_filter_changes_who_is_found_and_not_the_scores(self, indexed: Store) -> None:
         everywhere = by_text(search(indexed, question("canola", "grow", vector="canola")))

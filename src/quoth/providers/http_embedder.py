@@ -34,8 +34,13 @@ _SHORTEST = 1e-12
 _KEPT = " What was stored before is kept: run the same command again to go on."
 
 
+REST_SECONDS = 10.0
+"""How long a service that failed is left alone by questions: each would wait for it, and go on without it anyway."""
+
+
 class HttpEmbedder:
-    """Implements `Embedder`. `embedding.seconds` bounds each request, and for a question its retry as well."""
+    """Implements `Embedder`. `embedding.seconds` bounds each request for documents, `embedding.question_seconds` all
+    that is done for a question."""
 
     def __init__(
         self,
@@ -45,7 +50,10 @@ class HttpEmbedder:
         dimension: int,
         key: str | None,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
+        self._resting: tuple[float, ProviderFault] | None = None
         service = Service(
             what="the embedding model",
             base_url=settings.base_url,
@@ -91,11 +99,18 @@ class HttpEmbedder:
         return self.embed(texts, progress=progress), [b""] * len(texts)
 
     def embed_question(self, text: str) -> tuple[Vectors, None]:
-        """The question's row. Somebody waits for it, so it is tried twice at most, and within the time of once."""
+        """The question's row. Somebody waits for it: it is tried twice at most, and not at all soon after a fault."""
         if not text.strip():
             return self.embed([text])[0], None
-        retries = min(self._settings.retries, 1)
-        return self._request([text], retries=retries, whole=self._settings.seconds)[0], None
+        if self._resting is not None and self._clock() < self._resting[0]:
+            raise ProviderFault(str(self._resting[1]), hint=self._resting[1].hint)
+        try:
+            rows = self._request([text], retries=min(self._settings.retries, 1), whole=self._settings.question_seconds)
+        except ProviderFault as fault:
+            self._resting = (self._clock() + REST_SECONDS, fault)
+            raise
+        self._resting = None
+        return rows[0], None
 
     def _request(self, texts: Sequence[str], *, retries: int, whole: float | None) -> Vectors:
         body: dict[str, Any] = {
@@ -107,7 +122,8 @@ class HttpEmbedder:
             body["dimensions"] = self._identity.dimension
         # Room for twice the dimension, so that a wrong one is told as such.
         row = 2 * _BYTES_FOR_A_NUMBER * self._identity.dimension + _BYTES_FOR_A_TEXT
-        limits = Limits(self._settings.seconds, whole, retries, reply_bytes=len(texts) * row + 1_000_000)
+        seconds = self._settings.seconds if whole is None else min(whole, self._settings.seconds)
+        limits = Limits(seconds, whole, retries, reply_bytes=len(texts) * row + 1_000_000)
         reply, _ = self._api.post("/embeddings", body, limits=limits)
         return self._rows(reply, count=len(texts))
 
