@@ -17,8 +17,11 @@ from typing import Any
 import pytest
 
 from quoth.errors import MissingExtra, SettingsError
+from quoth.interfaces.python import Quoth
 from quoth.protocols import Cache
 from quoth.providers.redis_cache import REST_SECONDS, RedisCache
+from quoth.settings import CacheSettings
+from quoth.wiring import open_cache
 
 from .cache_contract import CacheContract
 
@@ -446,3 +449,27 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
         RedisCache("redis://localhost", max_value_bytes=100)
 
     assert "quoth[redis]" in caught.value.hint
+
+
+def test_a_retrieval_is_shared_through_the_server_and_survives_it(server: Server, tmp_path: Path) -> None:
+    server.start()
+    folder = tmp_path / "guides"
+    folder.mkdir()
+    (folder / "canola.md").write_text("# Canola\n\nSow canola at 2 cm.\n", encoding="utf-8")
+    settings = {"embedding.model_name": "hash", "cache.redis_url": server.url}
+    stages: list[str] = []
+    try:
+        quoth = Quoth.build(folder, index=tmp_path / "index", settings=settings)
+        first = quoth.retrieve("How deep to sow canola?")
+        again = quoth.explain_retrieval("How deep to sow canola?", done=stages.append)
+        assert (stages, again.retrieval) == (["cache"], first)
+
+        server.kill()
+        stages.clear()
+        assert quoth.explain_retrieval("How deep to sow canola?", done=stages.append).retrieval == first
+        assert "search" in stages
+    finally:
+        kept = open_cache(CacheSettings(redis_url=server.url))
+        assert isinstance(kept, RedisCache)
+        kept.close()
+        open_cache.cache_clear()
