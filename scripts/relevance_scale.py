@@ -1,4 +1,4 @@
-"""Fit the scales that bring each reranker's scores of passages to one relevance, from questions with gold spans.
+"""Fit the scales that bring each scorer's scores of passages to one relevance, from questions with gold spans.
 
     python scripts/relevance_scale.py [SET ...] [--root ../shared/train] [--work DIR] [--documents 150] [--write]
 
@@ -15,6 +15,7 @@ import json
 import math
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,13 @@ from quoth.settings import NO_OVERRIDES, Overrides, Settings
 from quoth.wiring import engine_for, open_store
 
 SETS = ("cuad_other", "covidqa", "doqa", "fairytaleqa", "medquad", "selqa", "squad2_rhine", "tatqa", "xquad_en")
-RERANKERS = ("evidence", "cosine", "none")
+SCORERS: Mapping[str, Mapping[str, str]] = {
+    "evidence": {"rerank.kind": "evidence"},
+    "cosine": {"rerank.kind": "cosine"},
+    "none": {"rerank.kind": "none"},
+    "lexical": {"rerank.kind": "none", "retrieval.mode": "lexical"},
+}
+"""Who has the last word on the scores, and the settings that make it so; `lexical` when no vector can be had."""
 POINTS = ((0.10, 0.5), (0.02, 0.3))
 """Share of the right passages that score lower, and the relevance that such a score shall have."""
 TARGET = Path(__file__).resolve().parents[1] / "src/quoth/providers/models/relevance.json"
@@ -40,16 +47,16 @@ TARGET = Path(__file__).resolve().parents[1] / "src/quoth/providers/models/relev
 
 def main() -> int:
     options = _options()
-    scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in RERANKERS}
+    scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in SCORERS}
     for name in options.sets:
         folder = options.root / name
         if not (folder / "questions.jsonl").is_file():
             print(f"{folder} has no questions.jsonl: pass the folder that holds the sets with --root", file=sys.stderr)
             return 1
-        for reranker, found in measure(folder, options).items():
-            scores[reranker].append(found)
+        for scorer, found in measure(folder, options).items():
+            scores[scorer].append(found)
             low, high = np.quantile(found, [0.02, 0.10])
-            print(f"{name:<14} {reranker:<9} {len(found):>4} right passages, 2% below {low:.3f}, 10% below {high:.3f}")
+            print(f"{name:<14} {scorer:<9} {len(found):>4} right passages, 2% below {low:.3f}, 10% below {high:.3f}")
     fitted = {name: fit(found) for name, found in scores.items()}
     print(json.dumps(fitted, indent=1))
     if options.write:
@@ -70,7 +77,7 @@ def _options() -> argparse.Namespace:
 
 
 def measure(folder: Path, options: argparse.Namespace) -> dict[str, NDArray[np.float64]]:
-    """For each reranker, the scores of the best passage that holds the answer, one for each question that found one."""
+    """For each scorer, the scores of the best passage that holds the answer, one for each question that found one."""
     paths = _documents(folder / "docs", options)
     index = options.work / folder.name
     ingest_paths(paths, index, profile="general", overrides=NO_OVERRIDES)
@@ -83,8 +90,8 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, NDArray[np.f
         ]
         chosen = items[:: max(1, len(items) // options.questions)][: options.questions]
         found = {}
-        for name in RERANKERS:
-            engine = engine_for(reader.info, Overrides({}, {}, {"rerank.kind": name}), store="embedded")
+        for name, values in SCORERS.items():
+            engine = engine_for(reader.info, Overrides({}, {}, values), store="embedded")
             right = [_right(one, reader, engine) for one in chosen]
             found[name] = np.array([score for score in right if score is not None])
     return found

@@ -32,7 +32,6 @@ from quoth.engine import Engine
 from quoth.profiles import load_profile
 from quoth.protocols import Progress
 from quoth.providers.tokenizer import EstimateCounter
-from quoth.select.relevance import Scale
 from quoth.settings import Settings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.embedded.dense import DenseIndex
@@ -351,7 +350,7 @@ def main() -> int:
         reranker=None,
         judge=None,
         confidence_model=None,
-        scale=Scale(1.0, 0.0),
+        scales={},
         open_counter=EstimateCounter,
         profile=profile,
         settings=Settings(),

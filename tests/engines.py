@@ -25,7 +25,7 @@ def engine_of(
         reranker=reranker,
         judge=judge,
         confidence_model=None,
-        scale=SCALE,
+        scales=dict.fromkeys(("evidence", "cosine", "none", "lexical"), SCALE),
         open_counter=lambda: counter or _estimate(),
         profile=profile,
         settings=settings,

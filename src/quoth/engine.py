@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from quoth.profile import Profile
@@ -10,6 +10,7 @@ from quoth.protocols import Embedder, Judge, Reranker, TokenCounter
 from quoth.select.evidence import Logistic
 from quoth.select.relevance import Scale
 from quoth.settings import Settings
+from quoth.types import Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,19 @@ class Engine:
     judge: Judge | None
     confidence_model: Logistic | None
     """None: the best fused score stands for the confidence."""
-    scale: Scale
-    """Brings the reranker's scores of passages to the scale of `context.floor`."""
+    scales: Mapping[str, Scale]
+    """By who had the last word on the scores: what brings those of passages to the scale of `context.floor`."""
     open_counter: Callable[[], TokenCounter]
     """Only a context needs it."""
     profile: Profile
     settings: Settings
     settings_digest: str
+
+    def scorer(self, asked: Probe) -> str:
+        """Who scores the sentences found for a question: a reranker that can, or the search itself."""
+        if self.reranker is not None and (asked.tokens is not None or not self.reranker.needs_tokens):
+            return self.reranker.name
+        return "none" if asked.vector is not None else "lexical"
 
     def with_settings(self, settings: Settings) -> Engine:
         """The same parts under other settings; only for settings that choose no part."""

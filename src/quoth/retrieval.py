@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quoth.conflicts import conflicts_of
 from quoth.context import assemble
-from quoth.corpus.authority import statement_of
+from quoth.corpus.authority import statement_of, supersessions
 from quoth.engine import Engine
 from quoth.errors import ProviderFault
 from quoth.protocols import Reader
@@ -29,6 +29,7 @@ from quoth.types import (
     RetrievalTrace,
     Retrieved,
     Status,
+    Supersession,
 )
 
 Stage = Callable[[str], None]
@@ -47,7 +48,7 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
     done("analyse")
     found = find(analysis, reader=reader, engine=engine, topk=2 * settings.retrieval.candidates)
     done("search")
-    shelf = Shelf(reader, engine, analysis)
+    shelf = Shelf(reader, engine, analysis, scale=engine.scales[engine.scorer(found.probe)])
     ranked = shelf.passages(gather(found.ranked, reader)[: settings.rerank.topk])
     done("passages")
     ranked, found = _judged(ranked, found, shelf)
@@ -98,8 +99,7 @@ def _reranker(found: Found, engine: Engine) -> str:
     """Who had the last word on the order."""
     if found.usage is not None and engine.judge is not None:
         return engine.judge.name
-    usable = engine.reranker and (found.probe.tokens is not None or not engine.reranker.needs_tokens)
-    return engine.reranker.name if engine.reranker and usable else "none"
+    return engine.scorer(found.probe)
 
 
 def _judged(ranked: tuple[FoundPassage, ...], found: Found, shelf: Shelf) -> tuple[tuple[FoundPassage, ...], Found]:
@@ -151,7 +151,7 @@ def _with_successors(
     """What was chosen, and for each passage that has been replaced, the best of what replaces it."""
     added: dict[str, FoundPassage] = {}
     for one in chosen:
-        for doc_id in last_of_chain([by.by for by in one.superseded_by], shelf.reader):
+        for doc_id in last_of_chain([by.by for by in replaced(one)], shelf.reader):
             if any(other.passage.doc_id == doc_id for other in (*chosen, *added.values())):
                 continue
             known = [other for other in ranked if other.passage.doc_id == doc_id]
@@ -160,6 +160,13 @@ def _with_successors(
                 added[best.passage.id] = replace(best, successor_of=one.passage.id)
     room = max(1, shelf.engine.settings.context.max - len(added))
     return best_passages([*chosen[:room], *added.values()])
+
+
+def replaced(one: FoundPassage) -> tuple[Supersession, ...]:
+    """What replaces the sentences that were found in a passage; the rest of it may be in force, or not."""
+    sections = {inside.sentence.section for inside in one.sentences}
+    metadata = one.document.metadata
+    return tuple(dict.fromkeys(by for section in sorted(sections) for by in supersessions(metadata, section)))
 
 
 def _searched_in(doc_id: str, found: Found, shelf: Shelf) -> tuple[FoundPassage, ...]:
@@ -199,6 +206,6 @@ def _warning(status: Status, found: Found, chosen: Sequence[FoundPassage]) -> st
     said = list(found.notes)
     if status is Status.LOW_CONFIDENCE:
         said.append("No passage is clearly relevant; these come nearest and may not hold the answer.")
-    if chosen and chosen[0].superseded_by:
+    if chosen and supersessions(chosen[0].document.metadata, chosen[0].sentences[0].sentence.section):
         said.append("The best passage has been superseded; see what replaces it.")
     return " ".join(said) or None

@@ -15,7 +15,7 @@ from quoth.engine import Engine
 from quoth.errors import IndexMismatch, ModelError, SettingsError
 from quoth.profiles import parse_profile
 from quoth.protocols import Cache, Embedder, Judge, Reranker, Store, TokenCounter
-from quoth.providers.evidence_model import load_evidence_model, load_scale
+from quoth.providers.evidence_model import load_evidence_model, load_scales
 from quoth.select.evidence import EvidenceReranker, Logistic
 from quoth.select.relevance import Scale
 from quoth.select.rerank import CosineReranker
@@ -166,10 +166,13 @@ def _remembering(embedder: Embedder, settings: CacheSettings) -> Embedder:
     return CachedEmbedder(embedder, cache, seconds=settings.vector_seconds)
 
 
-def _scale(settings: Settings, reranker: Reranker | None, *, store: str) -> Scale:
-    shipped = load_scale(store, reranker.name if reranker else "none")
+def _scales(settings: Settings, *, store: str) -> dict[str, Scale]:
+    """The scales that ship for a kind of store, with what the settings say over them."""
     slope, intercept = settings.context.scale_slope, settings.context.scale_intercept
-    return Scale(shipped.slope if slope is None else slope, shipped.intercept if intercept is None else intercept)
+    return {
+        name: Scale(one.slope if slope is None else slope, one.intercept if intercept is None else intercept)
+        for name, one in load_scales(store).items()
+    }
 
 
 def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
@@ -195,7 +198,7 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
         reranker=reranker,
         judge=open_judge(settings.llm) if settings.rerank.kind == "llm" else None,
         confidence_model=confidence_model,
-        scale=_scale(settings, reranker, store=store),
+        scales=_scales(settings, store=store),
         open_counter=lambda: open_counter(settings),
         profile=profile,
         settings=settings,

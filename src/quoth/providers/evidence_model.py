@@ -30,14 +30,13 @@ def load_evidence_model(path: Path = MODELS / "evidence.json") -> EvidenceModel:
 
 
 @lru_cache(maxsize=8)
-def load_scale(store: str, reranker: str, path: Path = MODELS / "relevance.json") -> Scale:
-    """How the scores of a reranker over a kind of store become relevances; one that was not measured is like `none`."""
+def load_scales(store: str, path: Path = MODELS / "relevance.json") -> dict[str, Scale]:
+    """How scores over a kind of store become relevances, by who scored; a store not measured is like the embedded."""
     try:
         known = json.loads(path.read_bytes())
         of_store = known.get(store) or known["embedded"]
-        raw = of_store.get(reranker) or of_store["none"]
-        return Scale(float(raw["slope"]), float(raw["intercept"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return {name: Scale(float(raw["slope"]), float(raw["intercept"])) for name, raw in of_store.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path} cannot be read: {error!r}", hint="Install quoth again.") from error
 
 

@@ -77,7 +77,7 @@ def search(filters: Filters, analysis: Analysis, asked: Probe, *, reader: Reader
     )
     fused = fuse(candidates, analysis, mode=mode)
     # Late interaction needs the tokens of the question; without them the fused order stays.
-    usable = engine.reranker and (asked.tokens is not None or not engine.reranker.needs_tokens)
+    usable = engine.reranker is not None and engine.scorer(asked) == engine.reranker.name
     reranked = rerank(fused, probe=asked, reranker=engine.reranker if usable else None, topk=topk)
     ranked = boosted(reranked, analysis, reader=reader, engine=engine)
     return Found(asked, candidates, fused, ranked, filters, (), (), None)

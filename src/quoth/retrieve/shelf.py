@@ -13,6 +13,7 @@ from quoth.protocols import Reader
 from quoth.retrieve.boost import boosted_score
 from quoth.retrieve.fuse import ROUND
 from quoth.retrieve.gather import Gathered
+from quoth.select.relevance import Scale
 from quoth.types import (
     Analysis,
     Document,
@@ -30,8 +31,9 @@ from quoth.verify import verify_quote
 class Shelf:
     """Makes the passages of one question; each document is read once."""
 
-    def __init__(self, reader: Reader, engine: Engine, analysis: Analysis) -> None:
+    def __init__(self, reader: Reader, engine: Engine, analysis: Analysis, *, scale: Scale) -> None:
         self.reader = reader
+        self._scale = scale
         self.engine = engine
         self.analysis = analysis
         self._documents: dict[str, tuple[Document, DocumentInfo]] = {}
@@ -56,7 +58,7 @@ class Shelf:
         document, info = self._document(passage.doc_id)
         for one in sentences:
             verify_quote(document, one.sentence.quote)
-        relevance = self.engine.scale.relevance(sentences[0].relevance)
+        relevance = self._scale.relevance(sentences[0].relevance)
         return FoundPassage(
             passage=passage,
             content=document.quote(passage.span),
