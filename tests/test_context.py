@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +17,7 @@ from quoth.corpus.authority import authority_of, supersessions
 from quoth.errors import OffsetMismatch
 from quoth.ingest import ingest
 from quoth.profiles import load_profile
-from quoth.protocols import Reader
+from quoth.protocols import Reader, TokenCounter
 from quoth.providers.hash_embedder import HashEmbedder
 from quoth.providers.tokenizer import EstimateCounter
 from quoth.settings import ContextSettings, IngestSettings
@@ -277,12 +278,57 @@ def test_what_is_in_force_is_given_beside_the_same_text_that_is_replaced(tmp_pat
     assert "Superseded-by: new.md\n" in made.text
 
 
-def test_a_passage_that_does_not_fit_is_skipped_and_the_next_one_tried(desk: Desk) -> None:
-    large = desk.found("long.md", "Rule 0 ", "Rule 60 ")
-    made = desk.context(desk.found("city.md", "Hedges"), large, desk.found("windows.txt", "Bins"), budget=200)
+def test_a_passage_that_does_not_fit_is_cut_to_whole_sentences_around_its_best(desk: Desk) -> None:
+    with desk.store.read() as reader:
+        large = desk.passage(reader, "long.md", 1, 60, best=30)
+    made = desk.context(desk.found("city.md", "Hedges"), large, desk.found("windows.txt", "Bins"), budget=250)
+
+    assert [block.document.id for block in made.blocks] == ["city.md", "long.md", "windows.txt"]
+    assert made.blocks[0].content == CITY and made.blocks[2].content == "Bins stand on the kerb."
+    assert large.sentences[0].sentence.text in made.blocks[1].content
+    assert made.blocks[1].content.count("Rule") > 3
+    assert made.blocks[1].content.startswith("Rule") and made.blocks[1].content.endswith("north field.")
+    assert made.skipped == ()
+
+
+def test_a_passage_whose_best_sentence_does_not_fit_is_skipped_and_the_next_one_tried(tmp_path: Path) -> None:
+    files = {**FILES, "endless.md": "It goes " + "on and " * 150 + "ends.\n\nA short line.\n"}
+    desk = Desk(tmp_path, files)
+    endless = desk.found("endless.md", "It goes", "A short line")
+    made = desk.context(desk.found("city.md", "Hedges"), endless, desk.found("windows.txt", "Bins"), budget=200)
 
     assert contents(made) == [CITY, "Bins stand on the kerb."]
-    assert made.skipped == (large.passage.id,)
+    assert made.skipped == (endless.passage.id,)
+
+
+def test_where_not_all_fit_each_has_its_best_sentence_with_what_is_around_it_and_the_best_most(desk: Desk) -> None:
+    with desk.store.read() as reader:
+        found = [desk.passage(reader, "long.md", first, first + 50, best=first + 25) for first in (1, 61, 121, 181)]
+    whole = desk.context(found[0]).tokens
+    made = desk.context(*found, budget=whole + 3 * 300)
+
+    assert made.skipped == ()
+    assert made.blocks[0].content == found[0].content
+    for one, block in zip(found[1:], made.blocks[1:], strict=True):
+        assert one.sentences[0].sentence.text in block.content
+        assert 120 < count_tokens(block.content) < count_tokens(one.content)
+
+
+def test_with_little_room_many_have_their_best_sentence_rather_than_few_more(desk: Desk) -> None:
+    with desk.store.read() as reader:
+        found = [desk.passage(reader, "long.md", first, first + 50, best=first + 25) for first in (1, 61, 121, 181)]
+    made = desk.context(*found, budget=260)
+
+    assert len(made.blocks) == 4
+    assert all(one.sentences[0].sentence.text in block.content for one, block in zip(found, made.blocks, strict=True))
+
+
+def test_what_is_cut_short_does_not_end_with_a_heading(desk: Desk) -> None:
+    found = desk.found("declaration.md", "A shed", "Vinyl")
+    for budget in range(60, desk.context(found).tokens):
+        made = desk.context(found, budget=budget)
+        for block in made.blocks:
+            assert not block.content.splitlines()[-1].startswith(("#", "Section"))
 
 
 def test_the_best_passage_is_cut_to_whole_sentences_around_its_best(desk: Desk) -> None:
@@ -394,6 +440,64 @@ def test_two_documents_that_define_a_term_differently_explain_nothing(tmp_path: 
     assert len(two.context(two.found("note.md", "Barn"), adding="d").blocks) == 1
 
 
+def test_a_definition_is_found_among_many_other_terms(tmp_path: Path) -> None:
+    names = [f"{first}{last}" for first in ("Al", "Be", "Co", "Du") for last in ("dor", "mil", "nax")]
+    rules = "\n\n".join(f'"{name}" means a kind of house.' for name in names)
+    text = "The plan shows " + ", one ".join(names) + ".\n"
+    desk = Desk(tmp_path, {"note.md": text, "rules.md": f"---\ndocument_type: ccr\n---\n\n{rules}\n"})
+    searches = 0
+    with desk.store.read() as reader:
+
+        class Counted:
+            def __getattr__(self, name: str) -> object:
+                nonlocal searches
+                searches += name == "search"
+                return getattr(reader, name)
+
+        made = assemble(
+            [desk.found("note.md", "The plan")],
+            reader=cast("Reader", Counted()),
+            counter=EstimateCounter(),
+            settings=ContextSettings(),
+            about=about,
+        )
+
+    assert made.blocks[1].content == rules
+    assert searches <= 2, "not one for each term"
+
+
+class Words:
+    """Counts the same whether texts are counted together or one by one."""
+
+    name = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+class Pieces:
+    """Counts a part of a piece for a whole one at the end, so texts together have fewer than one by one."""
+
+    name = "pieces"
+
+    def count(self, text: str) -> int:
+        return -(-len(text) // 5)
+
+
+@pytest.mark.parametrize("counter", [Words(), Pieces(), EstimateCounter()])
+@pytest.mark.parametrize("budget", [150, 400, 2_000])
+def test_the_tokens_of_a_context_are_those_of_its_text(desk: Desk, counter: TokenCounter, budget: int) -> None:
+    found = [desk.found("city.md", "Hedges"), desk.found("declaration.md", "A shed", "Vinyl")]
+    found += [desk.found("long.md", f"Rule {n} ", f"Rule {n + 1} ") for n in range(0, 60, 4)]
+    with desk.store.read() as reader:
+        made = assemble(
+            found, reader=reader, counter=counter, settings=ContextSettings(token_budget=budget), about=about
+        )
+
+    assert made.tokens == counter.count(made.text) <= budget
+    assert len(made.blocks) > 1
+
+
 def test_a_block_that_is_replaced_in_part_says_which(desk: Desk) -> None:
     made = desk.context(desk.found("declaration.md", "The roof", "An owner may appeal"))
 
@@ -487,6 +591,17 @@ def test_any_passages_and_any_budget_make_a_sound_context(desk: Desk, data: st.D
     given_ids = {one for block in made.blocks for one in block.passages}
     dropped = [one for one in found if one.passage.id not in given_ids | set(made.skipped)]
     assert all(one.document.id in {"city.md", "copy.md"} for one in dropped), "only copies are dropped in silence"
+    if budget > 150:
+        for one in found:
+            span = one.sentences[0].sentence.quote.span
+            held = [block.span for block in made.blocks if block.document.id == one.document.id]
+            inside = any(block.start <= span.start and span.end <= block.end for block in held)
+            assert (
+                inside
+                or one in dropped
+                or one.passage.id in made.skipped
+                or not one.sentences[0].sentence.kind.evidence
+            )
     plain = desk.context(*found, budget=budget)
     assert plain.skipped == made.skipped, "what is added takes the place of nothing that was found"
     if found and budget > 150 and count_tokens(found[0].sentences[0].sentence.text) < 30:

@@ -134,15 +134,16 @@ def _status(ranked: Sequence[FoundPassage], settings: ContextSettings) -> Status
 def _chosen(
     ranked: Sequence[FoundPassage], conflicts: Sequence[Conflict], settings: ContextSettings
 ) -> tuple[FoundPassage, ...]:
-    """What is shown: what reaches the floor, or the best of what comes near; and each side of a conflict."""
-    status = _status(ranked, settings)
-    if status is Status.NO_RESULTS:
+    """What is shown: the sides of a conflict, what reaches the floor, and up to `low_max` the best of what is near."""
+    if _status(ranked, settings) is Status.NO_RESULTS:
         return ()
-    least, most = (settings.floor, settings.max) if status is Status.SUCCESS else (settings.nothing, settings.low_max)
     sides = {one.sentence.id for conflict in conflicts for one in conflict.statements}
-    needed = [one for one in ranked if any(inside.sentence.id in sides for inside in one.sentences)][:most]
-    others = [one for one in ranked if one.relevance >= least and one not in needed]
-    return best_passages([*needed, *others[: most - len(needed)]])
+    needed = [one for one in ranked if any(inside.sentence.id in sides for inside in one.sentences)]
+    reaching = [one for one in ranked if one.relevance >= settings.floor]
+    near = [one for one in ranked if one.relevance >= settings.nothing][: settings.low_max]
+    wanted = dict.fromkeys(one.passage.id for one in (*needed, *reaching, *near))
+    kept = set(list(wanted)[: settings.max])
+    return best_passages(one for one in ranked if one.passage.id in kept)
 
 
 def _with_successors(

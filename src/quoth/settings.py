@@ -81,8 +81,8 @@ class LlmSettings:
 class ContextSettings:
     """What an agent is given: passages of at least `floor` relevance, at most `max` of them, in `token_budget` tokens.
 
-    Where the best is below `floor` the result is `low_confidence` and holds the best `low_max`; below `nothing` there
-    is no result. `tokenizer` is a `tokenizer.json`; without one, that of the embedding model counts.
+    Where fewer reach it, the best `low_max` above `nothing` are given; where none does, the result is `low_confidence`,
+    and below `nothing` there is no result. `tokenizer` is a `tokenizer.json`; without one, the embedding model's own.
     """
 
     token_budget: int = _between(100, 1_000_000, 4_000)

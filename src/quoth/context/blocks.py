@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from quoth.corpus.authority import supersessions
 from quoth.types import ContextBlock, Supersession
@@ -12,20 +12,21 @@ _JOINERS = "\u200c\u200d"
 """Invisible, but letters of some scripts change without them."""
 
 
-def context_text(blocks: Sequence[ContextBlock], names: Mapping[str, str]) -> str:
-    """All blocks, numbered from 1. `names` gives the titles of successors by id."""
-    return "".join(block_text(block, number=number, names=names) for number, block in enumerate(blocks, start=1))
-
-
 def block_text(block: ContextBlock, *, number: int, names: Mapping[str, str]) -> str:
-    """One block with its header. The content stands in it exactly as in the document, whatever it holds."""
+    """One block with its header; `names` gives the titles of successors by id.
+
+    The content stands in it exactly as in the document, whatever it holds.
+    """
     header = "".join(f"{label}: {value}\n" for label, value in _header(block, names) if value)
     return f"[SOURCE {number}]\n{header}\nContent:\n{block.content}\n\n---\n"
 
 
 def one_line(text: str) -> str:
     """A name that cannot be taken for a line of its own: white space folded, no control characters."""
-    return " ".join("".join(sign for sign in " ".join(text.split()) if _shows(sign)).split())
+    folded = " ".join(text.split())
+    if folded.isprintable():  # nearly every name is, and this is far quicker than looking at each sign
+        return folded
+    return " ".join("".join(sign for sign in folded if _shows(sign)).split())
 
 
 def _shows(sign: str) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 
-from quoth.context.blocks import block_text, context_text
+from quoth.context.blocks import block_text
 from quoth.context.pieces import Piece, block_of, joined
 from quoth.context.sources import Sources
 from quoth.protocols import TokenCounter
@@ -14,6 +15,9 @@ from quoth.types import Context, ContextBlock, Span
 
 _SEAM = 2
 """Tokens by which a block's count may change when others stand beside it."""
+_MEETING = 41
+"""Characters on either side of where two blocks meet that show whether counting them together changes anything."""
+_LINE, _LINES = "a\n", 7
 _LEAST = 40
 """Tokens of the shortest block: a header takes most of them."""
 _MOST_CHARACTERS = 8
@@ -30,10 +34,16 @@ class Draft:
         self._budget = budget
         self._blocks: dict[Piece, ContextBlock] = {}
         self._names: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+
+    @property
+    def room(self) -> int:
+        """Tokens that are left, as far as counting each block alone tells."""
+        return self._budget - sum(self._block(piece).tokens for piece in self.pieces)
 
     def has_room(self, doc_id: str, span: Span) -> bool:
         """Whether it is worth trying to add a slice, by a quick look."""
-        room = self._budget - sum(self._block(piece).tokens for piece in self.pieces)
+        room = self.room
         text = self.sources.source(doc_id).document.text
         return _LEAST + len(span) / _MOST_CHARACTERS <= room and _LEAST + 0.7 * tokens_in(text, span) <= room
 
@@ -64,15 +74,41 @@ class Draft:
         return Context(tuple(self._block(piece) for piece in self.pieces), *written, tuple(missed))
 
     def _fits(self, pieces: tuple[Piece, ...]) -> bool:
-        alone, seams = sum(self._block(piece).tokens for piece in pieces), _SEAM * len(pieces)
+        alone, seams = 0, _SEAM * len(pieces)
+        for piece in pieces:
+            alone += self._block(piece).tokens
+            if alone > self._budget + seams:
+                return False
         if abs(alone - self._budget) > seams or not all(piece.found for piece in pieces):
             return alone + seams <= self._budget  # what is only added is not worth the time of counting all again
         return self._written(pieces)[1] <= self._budget
 
     def _written(self, pieces: tuple[Piece, ...]) -> tuple[str, int]:
-        """The text of a context of these pieces, and its tokens."""
-        text = context_text([self._block(piece) for piece in pieces], self._names)
+        """The text of a context of these pieces, and its tokens.
+
+        Where joining the ends of any two that meet changes no count, the whole has as many tokens as its blocks.
+        """
+        blocks = [self._block(piece) for piece in pieces]
+        texts = [block_text(block, number=number, names=self._names) for number, block in enumerate(blocks, start=1)]
+        text = "".join(texts)
+        if self._adds_up() and all(self._is_seamless(before, behind) for before, behind in pairwise(texts)):
+            return text, sum(block.tokens for block in blocks)
         return text, self._counter.count(text) if text else 0
+
+    def _adds_up(self) -> bool:
+        """Whether the counter counts what stands there; a share of the length, rounded, shows in no single seam."""
+        return self._counted(_LINE * _LINES) == self._counted(_LINE) * _LINES
+
+    def _is_seamless(self, before: str, behind: str) -> bool:
+        """Whether two blocks have together as many tokens as both alone, when the second is numbered 1."""
+        end, start = before[-_MEETING:], behind[:_MEETING]
+        alone = "[SOURCE 1]" + start.partition("]")[2]
+        return self._counted(end + start) == self._counted(end) + self._counted(alone)
+
+    def _counted(self, text: str) -> int:
+        if text not in self._counts:
+            self._counts[text] = self._counter.count(text)
+        return self._counts[text]
 
     def _block(self, piece: Piece) -> ContextBlock:
         if piece not in self._blocks:

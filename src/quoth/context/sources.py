@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 
 from quoth.errors import OffsetMismatch
 from quoth.protocols import Reader
+from quoth.text.definitions import defined_terms, term_key
 from quoth.text.outlines import Outline
 from quoth.types import Document, DocumentInfo, Passage, RegionKind, Sentence, Span, Supersession
 
@@ -26,18 +28,30 @@ _KEPT_SENTENCES = 40_000
 """Of the documents read last: agents ask the same few again and again, and reading one takes the most time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is worked out when it is first asked for
 class Source:
-    """A document, and its sentences in reading order; none where there are too many to read.
-
-    `outline` is that of its sentences, or else of its passages.
-    """
+    """A document, and its sentences in reading order; none where there are too many to read."""
 
     document: Document
     sentences: tuple[Sentence, ...]
     starts: tuple[int, ...]
     passages: tuple[Passage, ...]
-    outline: Outline
+
+    @cached_property
+    def outline(self) -> Outline:
+        """That of its sentences, or else of its passages."""
+        openings = ["" if one.kind is RegionKind.HEADING else one.text[:_OPENING] for one in self.sentences]
+        return Outline([one.section for one in self.sentences or self.passages], openings)
+
+    @cached_property
+    def glossary(self) -> Mapping[tuple[str, ...], Sequence[Sentence]]:
+        """The sentences that define a term, in reading order, by the key of the term."""
+        found: dict[tuple[str, ...], list[Sentence]] = {}
+        for sentence in self.sentences:
+            if sentence.kind.evidence:
+                for key in defined_keys(sentence):
+                    found.setdefault(key, []).append(sentence)
+        return found
 
     def places(self, span: Span) -> range:
         """The ordinals of the sentences that `span` touches."""
@@ -59,6 +73,11 @@ class Source:
         place = bisect_right(self.starts, sentence.quote.span.start) - 1
         before = self.sentences[place - 1] if place > 0 else None
         return before, self.sentences[place + 1] if place + 1 < len(self.sentences) else None
+
+
+def defined_keys(sentence: Sentence) -> dict[tuple[str, ...], None]:
+    """The keys of the terms that a sentence defines, in order."""
+    return dict.fromkeys(term_key(term) for term in defined_terms(sentence.text, sentence.section))
 
 
 class _Recent:
@@ -104,6 +123,7 @@ class Sources:
         """Every document of the index."""
         if self._all is None:
             self._all = self.reader.documents()
+            self._infos |= {info.id: info for info in self._all}
         return self._all
 
     def info(self, doc_id: str) -> DocumentInfo | None:
@@ -129,9 +149,7 @@ class Sources:
         sentences = tuple(self.reader.sentences(doc_id)) if info.sentences <= MOST_SENTENCES else ()
         passages = self.reader.passages(doc_id)
         starts = tuple(sentence.quote.span.start for sentence in sentences)
-        openings = ["" if one.kind is RegionKind.HEADING else one.text[:_OPENING] for one in sentences]
-        outline = Outline([one.section for one in sentences or passages], openings)
-        return Source(document, sentences, starts, passages, outline)
+        return Source(document, sentences, starts, passages)
 
     def about(self, doc_id: str, section: tuple[str, ...]) -> tuple[str | None, tuple[Supersession, ...]]:
         """The authority of a section, and what replaces it; nothing for a document that is not there."""

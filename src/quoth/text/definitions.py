@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import dropwhile
 
 from quoth.text.abbreviations import MONTHS
 from quoth.text.fold import fold, singular
@@ -19,6 +20,8 @@ _TERM = (
     r"(?:[*_]{0,3}(?:[\"“”][^\"“”\n]{1,80}[\"“”]|(?<!\w)[‘'][^'‘’\n]{1,80}[’'](?!\w))[*_]{0,3}"
     r"|\*{1,3}[^*\n]{1,80}\*{1,3}|(?<!\w)_{1,3}[^_\n]{1,80}_{1,3}(?!\w))"
 )
+_MARK = re.compile(r"[\"“”‘'*_]")
+"""What each term of that form begins with; most sentences hold none, and need no further look."""
 _VERB = (
     r"(?:(?:shall|will|must)\s+)?(?:also\s+)?(?:means?\b(?!\s+to\b)|(?:is|are|be)\s+defined\s+(?:as|to\s+mean)\b"
     r"|refers?\s+to\b|(?:has|have)\s+the\s+(?:same\s+)?meanings?\b|denotes?\b|(?:is|are)\s+used\s+to\s+mean\b)"
@@ -53,24 +56,28 @@ _LONGEST_TERM = 8
 
 _WORD = re.compile(r"[^\W\d_][\w&]*(?:[-/.][^\W\d_][\w&]*)*")
 _OPENS = re.compile(r"(?:^|[.!?:;•]|\n\s*\n|^\s*\(?\w{1,3}[.)])[\s\"“”'‘’*_(\[]*$", re.MULTILINE)
+_KEY_WORD = re.compile(r"\w+(?:['&/.-]\w+)*")
 _LABEL_WORD = re.compile(LABEL)
+_NUMBERED = re.compile(r"\s+[\dIVXLC(]")
 
 
 def defined_terms(sentence: str, section: tuple[str, ...]) -> tuple[str, ...]:
     """The terms that a sentence says the meaning of, in order; `section` are the headings that it stands under."""
-    terms = [
-        term
-        for verb in _STATES.finditer(sentence)
-        if (stated := _STATED.search(sentence[max(0, verb.start() - _REACH) : verb.start()]))
-        for term in _unquoted(stated["terms"])
-    ]
-    for aside in _ASIDES.findall(sentence):
-        naming = _NAMING.fullmatch(aside)
-        terms += _unquoted(naming["terms"]) if naming else ()
+    terms = list(_marked_terms(sentence)) if _MARK.search(sentence) else []
     if not terms and any(_HEADING.search(heading) for heading in section):
         plain = _PLAIN.match(sentence) or _GLOSSED.match(sentence)
         terms += [plain["term"].strip(" *_")] if plain else []
     return tuple(dict.fromkeys(term for term in terms if _may_be_term(term)))
+
+
+def _marked_terms(sentence: str) -> Iterator[str]:
+    """The terms in quotation marks, or in bold or italics, that a sentence says the meaning of."""
+    for verb in _STATES.finditer(sentence):
+        if stated := _STATED.search(sentence[max(0, verb.start() - _REACH) : verb.start()]):
+            yield from _unquoted(stated["terms"])
+    for aside in _ASIDES.findall(sentence):
+        if naming := _NAMING.fullmatch(aside):
+            yield from _unquoted(naming["terms"])
 
 
 def defines(sentence: str, section: tuple[str, ...]) -> str | None:
@@ -80,7 +87,7 @@ def defines(sentence: str, section: tuple[str, ...]) -> str | None:
 
 def term_key(term: str) -> tuple[str, ...]:
     """A term for comparing: its words folded, in the singular."""
-    return tuple(singular(word) for word in re.findall(r"\w+(?:['&/.-]\w+)*", fold(term)))
+    return tuple(singular(word) for word in _KEY_WORD.findall(fold(term)))
 
 
 def terms_used(text: str) -> tuple[tuple[str, int], ...]:
@@ -117,16 +124,15 @@ def _phrases(text: str) -> Iterator[tuple[str, bool]]:
     `Certificate of Occupancy` may be one term, and `Owner of Lot` two: both ways are given.
     """
     run: list[re.Match[str]] = []
-    before: list[re.Match[str]] = []
     for word in _WORD.finditer(text):
-        capital = word[0][0].isupper()
-        if run and not (capital and _adjoin(text, run[-1], word)):
+        if not word[0][0].isupper():
+            continue
+        if run and not _adjoin(text, run[-1], word):
             yield from _phrase(text, run)
-            before, run = (run, []) if word[0] == "of" and _adjoin(text, run[-1], word) else ([], [])
-        if capital:
-            if before and not run and _adjoin(text, before[-1], word, between="of"):
-                yield from _phrase(text, [*before, word])
-            run.append(word)
+            if _adjoin(text, run[-1], word, between="of"):
+                yield from _phrase(text, [*run, word])
+            run = []
+        run.append(word)
     yield from _phrase(text, run)
 
 
@@ -137,13 +143,12 @@ def _adjoin(text: str, first: re.Match[str], second: re.Match[str], *, between: 
 def _phrase(text: str, run: list[re.Match[str]]) -> Iterator[tuple[str, bool]]:
     while run and _is_label(text, run[-1]):
         run = run[:-1]
-    opens = bool(run) and _OPENS.search(text[max(0, run[0].start() - 20) : run[0].start()]) is not None
-    while run and fold(run[0][0]) in FUNCTION_WORDS:
-        run, opens = run[1:], False
-    if run and len(run[0][0]) > 1 and fold(run[0][0]) not in MONTHS and not _is_label(text, run[0]):
-        yield text[run[0].start() : run[-1].end()], opens and len(run) == 1
+    named = list(dropwhile(lambda word: fold(word[0]) in FUNCTION_WORDS, run))
+    if named and len(named[0][0]) > 1 and fold(named[0][0]) not in MONTHS and not _is_label(text, named[0]):
+        opens = len(named) == len(run) == 1 and _OPENS.search(text[max(0, run[0].start() - 20) : run[0].start()])
+        yield text[named[0].start() : named[-1].end()], bool(opens)
 
 
 def _is_label(text: str, word: re.Match[str]) -> bool:
     """`Section` in `Section 7.3` is no term."""
-    return _LABEL_WORD.fullmatch(word[0]) is not None and re.match(r"\s+[\dIVXLC(]", text[word.end() :]) is not None
+    return _LABEL_WORD.fullmatch(word[0]) is not None and _NUMBERED.match(text, word.end()) is not None
