@@ -623,6 +623,16 @@ def test_a_successor_that_is_not_there_is_noted(corpus: Corpus) -> None:
     assert corpus.ingest().notes == {}
 
 
+def test_a_section_that_is_superseded_and_not_there_is_noted(corpus: Corpus) -> None:
+    corpus.put("new.md", "Sow at 3 cm.")
+    corpus.put("old.md", '---\nsuperseded_by: [{section: "7.4", by: new.md}]\n---\n# Section 7.3 Sowing\n\nSow deep.')
+    said = "its section '7.4' is superseded, but none of its headings is that section"
+    assert corpus.ingest().notes == {"old.md": (said,)}
+
+    corpus.put("old.md", '---\nsuperseded_by: [{section: "7.3", by: new.md}]\n---\n# Section 7.3 Sowing\n\nSow deep.')
+    assert corpus.ingest().notes == {}
+
+
 def test_files_of_the_same_words_are_all_renamed(corpus: Corpus) -> None:
     corpus.put("p1.md", "Roll.")
     corpus.put("p2.md", "Roll.")

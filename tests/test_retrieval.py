@@ -11,7 +11,7 @@ import pytest
 from engines import engine_of
 from quoth.ask import ask
 from quoth.engine import Engine
-from quoth.errors import ProviderFault
+from quoth.errors import ProviderFault, QuestionError
 from quoth.ingest import ingest
 from quoth.profiles import load_profile
 from quoth.protocols import Embedder, Judge
@@ -218,6 +218,60 @@ def test_a_chain_of_successors_is_followed_and_a_circle_ends(tmp_path: Path) -> 
     assert {one.passage.doc_id for one in found.passages} == {"a.md", "b.md", "c.md"}
 
 
+def test_only_the_end_of_a_chain_is_brought_in(tmp_path: Path) -> None:
+    front = "---\n{}---\n\n# Rule\n\n"
+    chain = {
+        f"{number:02}.md": front.format(f"superseded_by: {number + 1:02}.md\n") + f"Barrier rule number {number}.\n"
+        for number in range(1, 12)
+    }
+    chain["00.md"] = front.format("superseded_by: 01.md\n") + "A rear fence shall not exceed five feet.\n"
+    chain["12.md"] = front.format("") + "Barriers behind dwellings: two metres.\n"
+    found = Rules(tmp_path, chain).retrieve("How high may a rear fence be, not exceed feet?")
+
+    assert of(found, "12.md").successor_of == of(found, "00.md").passage.id
+
+
+def test_never_more_passages_than_asked_for_and_the_rule_in_force_stays(rules: Rules) -> None:
+    found = rules.retrieve(FENCE, engine=rules.engine(context__max="1"))
+
+    assert [one.passage.doc_id for one in found.passages] == ["amendment.md"]
+
+
+def test_successors_push_out_no_side_of_a_conflict(tmp_path: Path) -> None:
+    replaced = "---\nsuperseded_by: {}\n---\n\n# Rule\n\n"
+    many = {f"old{n}.md": replaced.format(f"new{n}.md") + f"A rear fence of kind {n} is high.\n" for n in range(8)}
+    many |= {f"new{n}.md": f"# Rule\n\nBarriers of sort {n}.\n" for n in range(8)}
+    many |= {
+        name: FRONT.format(title=name, kind="city_code", date="2018-07-01", more="")
+        + f"# Fences\n\nA rear fence shall not exceed {feet} feet in height.\n"
+        for name, feet in (("city.md", "seven"), ("county.md", "eight"))
+    }
+    desk = Rules(tmp_path, many)
+    found = desk.retrieve("How high may a rear fence be?", engine=desk.engine(context__floor="0.3"))
+    shown = {one.passage.doc_id for one in found.passages}
+
+    assert found.conflicts
+    assert {"city.md", "county.md"} <= shown
+    assert len(found.passages) <= 8
+    assert {one.successor_of for one in found.passages if one.successor_of} <= {
+        one.passage.id for one in found.passages
+    }
+
+
+def test_where_not_every_side_of_a_conflict_fits_the_warning_says_so(tmp_path: Path) -> None:
+    two = {
+        name: FRONT.format(title=name, kind="city_code", date="2018-07-01", more="")
+        + f"# Fences\n\nA rear fence shall not exceed {feet} feet in height.\n"
+        for name, feet in (("city.md", "seven"), ("county.md", "eight"))
+    }
+    desk = Rules(tmp_path, two)
+    engine = desk.engine(context__max="1", context__nothing="0", decision__support_score="0")
+    found = desk.retrieve("How high may a rear fence be?", engine=engine)
+
+    assert len(found.passages) == 1
+    assert "no room for every side" in (found.warning or "")
+
+
 def test_a_day_before_the_amendment_has_the_old_rule_in_force(rules: Rules) -> None:
     found = rules.retrieve(FENCE, as_of("2021-06-30"))
 
@@ -278,6 +332,40 @@ def test_a_type_of_which_there_is_nothing_is_dropped_with_a_note(rules: Rules) -
     assert found.passages
 
 
+def test_a_type_that_is_only_hinted_at_gives_way_to_a_better_answer(rules: Rules) -> None:
+    found = rules.retrieve("Which restrictions of colour are there, is the house painted in a muted colour?")
+
+    assert found.detected == ("ccr",)
+    assert found.filters.document_types == ()
+    assert found.passages[0].passage.doc_id == "guidelines.md"
+    assert found.warning is None
+
+
+def test_a_filter_on_what_binds_goes_by_the_type_where_the_document_says_nothing(rules: Rules) -> None:
+    engine = rules.engine(
+        context__nothing="0", context__max="20", context__low_max="20", retrieval__detect_types="false"
+    )
+
+    def documents(*, binding: bool) -> set[str]:
+        found = rules.retrieve("fence colour house shed", replace(NO_FILTERS, is_binding=binding), engine=engine)
+        assert all((one.authority == "binding") is binding for one in found.passages)
+        return {one.passage.doc_id for one in found.passages}
+
+    assert documents(binding=True) == {"ccr.md", "amendment.md"}
+    assert documents(binding=False) == {"guidelines.md", "letter.md"}
+
+
+def test_full_text_without_a_hit_does_not_call_the_corpus_empty(rules: Rules) -> None:
+    found = rules.retrieve("xyzzy plugh", engine=rules.engine(retrieval__mode="lexical", embedder=None))
+
+    assert found.message == "No passage holds a word of this question."
+
+
+def test_a_day_that_is_none_is_refused_wherever_it_comes_from(rules: Rules) -> None:
+    with pytest.raises(QuestionError, match="is no day"):
+        rules.retrieve(FENCE, as_of("garbage"))
+
+
 def test_a_status_below_the_floor_comes_with_a_warning_and_the_best_few(rules: Rules) -> None:
     engine = rules.engine(context__floor="0.99", context__low_max="2", context__nothing="0")
     found = rules.retrieve(FENCE, engine=engine)
@@ -305,6 +393,7 @@ def test_without_the_embedder_full_text_goes_on_and_says_so(rules: Rules) -> Non
     found = rules.retrieve(FENCE, engine=rules.engine(embedder=Down()))
 
     assert found.degraded == ("dense",)
+    assert found.weights == (1.0, 0.0)
     assert "the server is down" in (found.warning or "")
     assert found.passages[0].passage.doc_id == "amendment.md"
     assert {one.source for one in found.passages} == {Source.FULL_TEXT}

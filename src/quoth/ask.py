@@ -216,7 +216,7 @@ def _notes(
 ) -> RunNotes:
     objection = _first(objections, engine.settings)
     return RunNotes(
-        retriever=_RETRIEVERS[engine.settings.retrieval.mode],
+        retriever=_RETRIEVERS["lexical" if found.probe.vector is None else engine.settings.retrieval.mode],
         k_initial=len(found.candidates.items),
         rerank_topk=engine.settings.rerank.topk,
         decision=("answered",) if objection is None else ("abstained", objection.reason),

@@ -10,13 +10,14 @@ from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
 
+from quoth.corpus.authority import names_section
 from quoth.corpus.changes import Changes, Refused
 from quoth.corpus.load import find_files, root_name
 from quoth.errors import CorpusError, IndexBusy, ModelError, NoIndex, SettingsError
 from quoth.profile import Profile
 from quoth.protocols import Embedder, Progress, Store
 from quoth.settings import IngestSettings
-from quoth.types import IndexInfo, Known, ModelIdentity, QuestionTokens, SplitDocument, Vectors
+from quoth.types import IndexInfo, Known, ModelIdentity, QuestionTokens, SplitDocument, Supersession, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +121,27 @@ def _notes(found: Mapping[str, tuple[str, ...]], store: Store) -> dict[str, tupl
     with store.read() as reader:
         documents = {info.id: info.metadata.superseded_by for info in reader.documents()}
     for doc_id, successors in documents.items():
-        for by in dict.fromkeys(one.by for one in successors if one.by not in documents):
-            notes[doc_id] = (*notes.get(doc_id, ()), f"it is superseded by '{by}', which the index does not hold")
+        said = [
+            f"it is superseded by '{by}', which the index does not hold"
+            for by in dict.fromkeys(one.by for one in successors if one.by not in documents)
+        ]
+        said += [
+            f"its section '{section}' is superseded, but none of its headings is that section"
+            for section in _unmatched(doc_id, successors, store)
+        ]
+        if said:
+            notes[doc_id] = (*notes.get(doc_id, ()), *said)
     return notes
+
+
+def _unmatched(doc_id: str, successors: Collection[Supersession], store: Store) -> Iterator[str]:
+    """The sections that are said to be replaced and that the document has not."""
+    wanted = [one.section for one in successors if one.section is not None]
+    if not wanted:
+        return
+    with store.read() as reader:
+        sections = {sentence.section for sentence in reader.sentences(doc_id)}
+    yield from (one for one in wanted if not any(names_section(one, section) for section in sections))
 
 
 def remove(doc_ids: Collection[str], *, store: Store) -> IndexInfo:

@@ -36,13 +36,15 @@ class Facet:
 class DocumentType:
     """`authority` is what its documents are worth (`binding`, ...); `factor` multiplies their order score.
 
-    A question whose folded words match one of the `asked_by` patterns asks for documents of this type.
+    A question whose folded words match one of the `asked_by` patterns asks for documents of this type; one that matches
+    a `hinted_by` pattern only may.
     """
 
     name: str
     authority: str
     factor: float
     asked_by: tuple[re.Pattern[str], ...]
+    hinted_by: tuple[re.Pattern[str], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,11 +69,11 @@ def found_json(one: FoundPassage) -> dict[str, Any]:
 def filters_json(filters: Filters) -> dict[str, Any]:
     """The filters that say something, by name."""
     about: dict[str, Any] = {
-        "doc_id": list(filters.doc_ids),
-        "document_type": list(filters.document_types),
+        "doc_id": sorted(filters.doc_ids),
+        "document_type": sorted(filters.document_types),
         "is_binding": filters.is_binding,
         "as_of": filters.as_of,
-        **{facet: list(values) for facet, values in filters.tags.items()},
+        **{facet: sorted(values) for facet, values in sorted(filters.tags.items())},
     }
     return {name: value for name, value in about.items() if value not in ([], None)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from quoth.conflicts import conflicts_of
@@ -13,6 +13,7 @@ from quoth.errors import ProviderFault
 from quoth.protocols import Reader
 from quoth.retrieve.as_of import as_of
 from quoth.retrieve.find import find, search
+from quoth.retrieve.fuse import weights_of
 from quoth.retrieve.gather import gather
 from quoth.retrieve.judged import FALLBACK
 from quoth.retrieve.merge import Found
@@ -54,7 +55,7 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
     ranked, found = _judged(ranked, found, shelf)
     done("rerank")
     conflicts = _conflicts(ranked, shelf)
-    chosen = _with_successors(_chosen(ranked, conflicts, settings.context), ranked, found, shelf)
+    chosen = _with_successors(_chosen(ranked, conflicts, settings.context), ranked, conflicts, found, shelf)
     status = _status(ranked, settings.context)
     done("choose")
     context = assemble(
@@ -65,13 +66,13 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
         question=question,
         status=status,
         best=max((one.relevance for one in ranked), default=0.0),
-        message=_message(status, found),
-        warning=_warning(status, found, chosen),
+        message=_message(status, found, reader),
+        warning=_warning(status, found, chosen, conflicts if status is not Status.NO_RESULTS else ()),
         passages=chosen,
         filters=found.filters,
         detected=analysis.document_types,
         kind=analysis.kind,
-        weights=(analysis.alpha_lexical, analysis.alpha_semantic),
+        weights=weights_of(found.probe, analysis, mode=settings.retrieval.mode),
         degraded=found.degraded,
         conflicts=conflicts if status is not Status.NO_RESULTS else (),
         context=context,
@@ -137,8 +138,7 @@ def _chosen(
     """What is shown: the sides of a conflict, what reaches the floor, and up to `low_max` the best of what is near."""
     if _status(ranked, settings) is Status.NO_RESULTS:
         return ()
-    sides = {one.sentence.id for conflict in conflicts for one in conflict.statements}
-    needed = [one for one in ranked if any(inside.sentence.id in sides for inside in one.sentences)]
+    needed = _sides(ranked, conflicts)
     reaching = [one for one in ranked if one.relevance >= settings.floor]
     near = [one for one in ranked if one.relevance >= settings.nothing][: settings.low_max]
     wanted = dict.fromkeys(one.passage.id for one in (*needed, *reaching, *near))
@@ -147,20 +147,57 @@ def _chosen(
 
 
 def _with_successors(
-    chosen: tuple[FoundPassage, ...], ranked: Sequence[FoundPassage], found: Found, shelf: Shelf
+    chosen: tuple[FoundPassage, ...],
+    ranked: Sequence[FoundPassage],
+    conflicts: Sequence[Conflict],
+    found: Found,
+    shelf: Shelf,
 ) -> tuple[FoundPassage, ...]:
-    """What was chosen, and for each passage that has been replaced, the best of what replaces it."""
-    added: dict[str, FoundPassage] = {}
+    """What was chosen, and for what has been replaced in it the best of what replaces it, within the same number.
+
+    For the most relevant passage and for those that reach the floor. Where there is no room for both, the successor
+    stays.
+    """
+    settings = shelf.engine.settings.context
+    kept = {one.passage.id: one for one in chosen}
+    needed = {one.passage.id for one in _sides(chosen, conflicts)}
+    best = max((one.relevance for one in chosen), default=0.0)
     for one in chosen:
-        for doc_id in last_of_chain([by.by for by in replaced(one)], shelf.reader):
-            if any(other.passage.doc_id == doc_id for other in (*chosen, *added.values())):
-                continue
-            known = [other for other in ranked if other.passage.doc_id == doc_id]
-            best = next(iter(known or _searched_in(doc_id, found, shelf)), None)
-            if best is not None:
-                added[best.passage.id] = replace(best, successor_of=one.passage.id)
-    room = max(1, shelf.engine.settings.context.max - len(added))
-    return best_passages([*chosen[:room], *added.values()])
+        if one.passage.id not in kept or one.relevance < min(settings.floor, best):
+            continue
+        for successor in _successors(one, kept, ranked, found, shelf):
+            needed |= {one.passage.id, successor.passage.id}
+            kept[successor.passage.id] = successor
+        while len(kept) > settings.max:
+            spare = [other for other in best_passages(kept.values()) if other.passage.id not in needed]
+            del kept[spare[-1].passage.id if spare else one.passage.id]
+            if not spare:
+                break
+    return best_passages(kept.values())
+
+
+def _successors(
+    one: FoundPassage, kept: Mapping[str, FoundPassage], ranked: Sequence[FoundPassage], found: Found, shelf: Shelf
+) -> Iterator[FoundPassage]:
+    """The best passage of each document that replaces what was found in `one`, unless one of it is there already."""
+    for doc_id in last_of_chain([by.by for by in replaced(one)], shelf.reader):
+        if doc_id == one.passage.doc_id or any(other.passage.doc_id == doc_id for other in kept.values()):
+            continue
+        known = [other for other in ranked if other.passage.doc_id == doc_id]
+        for best in (known or _searched_in(doc_id, found, shelf))[:1]:
+            yield replace(best, successor_of=one.passage.id)
+
+
+def _sides(ranked: Sequence[FoundPassage], conflicts: Sequence[Conflict]) -> list[FoundPassage]:
+    """The passages that hold a side of a conflict, one for each side."""
+    wanted = {one.sentence.id for conflict in conflicts for one in conflict.statements}
+    found = []
+    for one in ranked:
+        inside = {sentence.sentence.id for sentence in one.sentences}
+        if inside & wanted:
+            found.append(one)
+            wanted -= inside
+    return found
 
 
 def replaced(one: FoundPassage) -> tuple[Supersession, ...]:
@@ -194,19 +231,32 @@ def _conflicts(ranked: Sequence[FoundPassage], shelf: Shelf) -> tuple[Conflict, 
     return conflicts_of(list(sentences.values()), shelf.analysis)
 
 
-def _message(status: Status, found: Found) -> str | None:
+def _message(status: Status, found: Found, reader: Reader) -> str | None:
     if status is not Status.NO_RESULTS:
         return None
     if found.candidates.items:
         return "No passage of the corpus is relevant to this question."
-    return "No passage of the corpus passes the filters." if found.filters != NO_FILTERS else "The corpus is empty."
+    if found.filters != NO_FILTERS:
+        return "No passage of the corpus passes the filters."
+    return "The corpus is empty." if reader.info.sentences == 0 else "No passage holds a word of this question."
 
 
-def _warning(status: Status, found: Found, chosen: Sequence[FoundPassage]) -> str | None:
+def _warning(status: Status, found: Found, chosen: Sequence[FoundPassage], conflicts: Sequence[Conflict]) -> str | None:
     """Everything that a reader should be careful about, in one text."""
     said = list(found.notes)
     if status is Status.LOW_CONFIDENCE:
         said.append("No passage is clearly relevant; these come nearest and may not hold the answer.")
-    if chosen and supersessions(chosen[0].document.metadata, chosen[0].sentences[0].sentence.section):
-        said.append("The best passage has been superseded; see what replaces it.")
+    if chosen:
+        best = max(chosen, key=lambda one: (one.relevance, one.order))
+        said += _superseded(best, {one.passage.doc_id for one in chosen})
+    sides = {one.sentence.id for conflict in conflicts for one in conflict.statements}
+    if sides - {inside.sentence.id for one in chosen for inside in one.sentences}:
+        said.append("There is no room for every side of a conflict; raise context.max.")
     return " ".join(said) or None
+
+
+def _superseded(best: FoundPassage, shown: Collection[str]) -> Iterator[str]:
+    by = supersessions(best.document.metadata, best.sentences[0].sentence.section)
+    if by:
+        where = "see what replaces it" if any(one.by in shown for one in by) else "what replaces it is not shown here"
+        yield f"The most relevant passage has been superseded by {', '.join(one.by for one in by)}; {where}."

@@ -72,7 +72,7 @@ class LlmSettings:
     key_variable: str = "OPENAI_API_KEY"
     seconds: float = _between(0.1, 600, 15.0)
     retries: int = _between(0, 10, 2)
-    passages: int = _between(1, 20, 20)
+    passages: int = _between(8, 20, 20)
     prompt_price: float = _between(0, 10_000, 0.0)
     completion_price: float = _between(0, 10_000, 0.0)
 

@@ -439,6 +439,8 @@ class Analysis:
     quantities: tuple[Quantity, ...]
     document_types: tuple[str, ...]
     """Those that the question names in words of the profile; () where it names none, or has filters of its own."""
+    types_asked: bool
+    """Whether one of them is asked for, and not only hinted at."""
     alpha_lexical: float
     alpha_semantic: float
 

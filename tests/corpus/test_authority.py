@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.corpus.authority import authority_of, is_superseded, supersessions
+from quoth.corpus.authority import authority_of, is_binding, is_superseded, supersessions
 from quoth.profiles import load_profile
 from quoth.types import Metadata, Supersession
 
@@ -73,3 +73,44 @@ def test_only_what_concerns_the_section_is_listed() -> None:
     whole, here, there = Supersession("a.md", None), Supersession("b.md", "7.3"), Supersession("c.md", "8.1")
 
     assert supersessions(about(whole, here, there), ("7.3 Fences",)) == (whole, here)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "heading", "same"),
+    [
+        ("7.3", "Section 7.3 Kites", True),
+        ("Section 7.3", "7.3 Kites", True),
+        ("Sec. 7.3", "§ 7.3 Kites", True),
+        ("§7.3", "Section 7.3", True),
+        ("Section  7.3", "Section 7.3\tKites", True),
+        ("Article 7", "Section 7", False),
+        ("7", "Chapter 7: Kites", True),
+        ("7.3", "17.3 Kites", False),
+        ("Kites", "Kites and Balloons", True),
+        ("Kites", "Section 7.3 Kites", False),
+        ("Section", "Section 7.3", False),
+        ("", "Section 7.3", False),
+    ],
+)
+def test_a_section_is_known_by_its_number_however_it_is_labelled(wanted: str, heading: str, *, same: bool) -> None:
+    assert is_superseded(about(Supersession("new.md", wanted)), (heading,)) is same
+
+
+@pytest.mark.parametrize(
+    ("document_type", "said", "binding"),
+    [
+        ("ccr", None, True),
+        ("ccr", False, False),
+        ("submittal", None, False),
+        ("submittal", True, True),
+        (None, None, None),
+    ],
+)
+def test_a_document_binds_as_it_says_or_else_as_its_type_does(
+    document_type: str | None, said: bool | None, binding: bool | None
+) -> None:
+    assert is_binding(about(document_type=document_type, is_binding=said), GOVERNANCE) is binding
+
+
+def test_without_authority_a_type_says_nothing_about_binding() -> None:
+    assert is_binding(about(document_type="ccr"), load_profile("general")) is None

@@ -126,7 +126,7 @@ def test_a_question_comes_from_standard_input(small: SmallCorpus) -> None:
 
 @pytest.mark.parametrize("question", ["", "   ", "?!… — 。", "\N{EAR OF RICE}"], ids=ascii)
 def test_a_question_without_words_is_an_error(small: SmallCorpus, question: str) -> None:
-    assert failed(run("ask", question, "--index", small.index), "the question has no words", "Ask in words")
+    assert failed(run("ask", question, "--index", small.index), "the question has no words", "Ask a whole question")
     assert failed(run("ask", "-", "--index", small.index, stdin=question.encode()), "the question has no words")
 
 

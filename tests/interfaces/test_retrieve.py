@@ -250,6 +250,25 @@ def test_the_quality_of_a_file_of_questions(rules: Path, tmp_path: Path) -> None
     assert found["questions"][0]["question"].endswith("number 0?")
 
 
+def test_lines_that_cannot_be_read_or_asked_are_named(rules: Path, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text('{"question": "How high?"}\n{"quest": 1}\n{"question": "!!!"}\n', encoding="utf-8")
+    ran = run("status", "--quality", "--questions", questions, "--index", rules / "index", "--json", "-q")
+
+    assert ran.code == 1
+    assert ran.object["summary"]["queries"] == 1
+    assert "line 2" in ran.talk and "question 3" in ran.talk
+
+
+def test_a_question_that_cannot_be_asked_counts_as_not_found(rules: Path, tmp_path: Path) -> None:
+    questions = _questions(tmp_path / "questions.jsonl", 9)
+    line = json.loads(questions.read_text(encoding="utf-8").splitlines()[0]) | {"id": "odd", "question": "!!!"}
+    questions.write_text(questions.read_text(encoding="utf-8") + "\n" + json.dumps(line), encoding="utf-8")
+    ran = run("check", questions, "--index", rules / "index", "--json", "-q")
+
+    assert ran.object["points"][0]["measured"] == "90.0%"
+
+
 def test_the_query_log_is_opt_in_and_summarised(rules: Path, tmp_path: Path) -> None:
     log = {"QUOTH_LOG_QUERIES": str(tmp_path / "queries.db")}
     retrieved(rules)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from quoth.profile import Profile
 from quoth.text.fold import fold
+from quoth.text.numerals import LABEL, label_name
 from quoth.types import DocumentInfo, Metadata, Sentence, Statement, Supersession
+
+_LABELLED = re.compile(rf"(?P<label>{LABEL})\s*(?=[\dA-Z(])")
 
 
 def supersessions(metadata: Metadata, section: tuple[str, ...]) -> tuple[Supersession, ...]:
     """What replaces the text under these headings: the whole document's successors and the section's own."""
-    return tuple(one for one in metadata.superseded_by if one.section is None or _names(one.section, section))
+    return tuple(one for one in metadata.superseded_by if one.section is None or names_section(one.section, section))
 
 
 def is_superseded(metadata: Metadata, section: tuple[str, ...]) -> bool:
@@ -28,6 +34,14 @@ def authority_of(metadata: Metadata, profile: Profile) -> str | None:
     return declared.authority
 
 
+def is_binding(metadata: Metadata, profile: Profile) -> bool | None:
+    """What the document says of itself, or else what its type says; None where neither does."""
+    declared = profile.document_types.get(metadata.document_type or "")
+    if metadata.is_binding is not None or declared is None or profile.authority is None:
+        return metadata.is_binding
+    return declared.authority == "binding"
+
+
 def statement_of(sentence: Sentence, document: DocumentInfo, profile: Profile) -> Statement:
     """A sentence with what its document is worth, ready to be compared with what others state."""
     metadata = document.metadata
@@ -39,10 +53,22 @@ def statement_of(sentence: Sentence, document: DocumentInfo, profile: Profile) -
     )
 
 
-def _names(wanted: str, section: tuple[str, ...]) -> bool:
-    """Whether one of the headings is the wanted section: `Section 7.3` is not `Section 7.31`."""
-    target = fold(wanted).strip()
-    return any(
-        (heading := fold(one)).startswith(target) and not heading[len(target) : len(target) + 1].isalnum()
-        for one in section
-    )
+def names_section(wanted: str, section: tuple[str, ...]) -> bool:
+    """Whether one of the headings is the wanted section: `Section 7.3` is `7.3 Fences`, and not `Section 7.31`."""
+    return any(_same_section(wanted, heading) for heading in section)
+
+
+@lru_cache(maxsize=4096)
+def _same_section(wanted: str, heading: str) -> bool:
+    (label, target), (other, text) = _parted(wanted), _parted(heading)
+    if (label and other and label != other) or not text.startswith(target):
+        return False
+    # What is below a section goes with it: `9` is `9.9` and `9(b)`, but not `91` or `9a`.
+    return bool(target) and not re.match(r"\w", text[len(target) :])
+
+
+def _parted(written: str) -> tuple[str, str]:
+    """The label of a section, as one name, and the rest, folded: `§ 7.3 Fences` is `Section` and `7.3 fences`."""
+    match = _LABELLED.match(written.strip())
+    label, rest = (label_name(match["label"]), written.strip()[match.end() :]) if match else ("", written.strip())
+    return label, " ".join(fold(rest).split())

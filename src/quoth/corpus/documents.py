@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
+from quoth.corpus.authority import is_binding
 from quoth.corpus.load import SourceFile, root_name, text_sha256
 from quoth.corpus.manifest import merged, metadata, with_tags
 from quoth.corpus.passages import passages
@@ -56,7 +57,7 @@ def split_document(source: Source, *, fields: Mapping[str, Any], profile: Profil
         encoding=source.encoding,
         format=file.format,
         extractor=source.extractor,
-        metadata=described,
+        metadata=replace(described, is_binding=is_binding(described, profile)),
     )
     tag = document_tagger(profile, doc_id=file.doc_id, declared=described.tags)
     page_of, ocr_of = _page_of(extract), _ocr_of(extract.recognised)

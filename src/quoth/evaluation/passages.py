@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from quoth.errors import QuestionError
 from quoth.evaluation.overlap import Place, first_ranks, recall
 from quoth.evaluation.questions import Labelled
 from quoth.interfaces.python import Quoth
 from quoth.protocols import Progress
-from quoth.quality import Quality, quality_of, summary_json, summary_of
-from quoth.types import Retrieved, Status
+from quoth.quality import Quality, Tally, quality_of, summary_json, summary_of
+from quoth.types import Retrieved, Source, Status
 
 AT = (1, 5, 8)
 """Ranks up to which recall is counted."""
@@ -63,7 +64,12 @@ def try_each(quoth: Quoth, items: Sequence[Labelled], *, progress: Progress | No
 
 def _try(quoth: Quoth, item: Labelled) -> Trial:
     marks = [("", time.perf_counter())]
-    retrieved = quoth.explain_retrieval(item.question, done=lambda stage: marks.append((stage, time.perf_counter())))
+    try:
+        retrieved = quoth.explain_retrieval(
+            item.question, done=lambda stage: marks.append((stage, time.perf_counter()))
+        )
+    except QuestionError:  # one that cannot be asked finds nothing; it must not take the others with it
+        return _nothing(item)
     seconds = {stage: at - before for (stage, at), (_, before) in zip(marks[1:], marks, strict=False)}
     retrieval = retrieved.retrieval
     return Trial(
@@ -76,6 +82,13 @@ def _try(quoth: Quoth, item: Labelled) -> Trial:
         quality=quality_of(retrieval),
         seconds=seconds,
     )
+
+
+def _nothing(item: Labelled) -> Trial:
+    nowhere = (None,) * len(item.gold)
+    tallies = {source: Tally(0, 0.0) for source in Source}
+    quality = Quality(Status.NO_RESULTS, 0.0, 0, 0, 0, tallies, ())
+    return Trial(item, nowhere, nowhere, Status.NO_RESULTS, 0.0, 0, quality, {})
 
 
 def _judged(retrieved: Retrieved) -> list[Place]:

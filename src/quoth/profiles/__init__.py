@@ -72,9 +72,12 @@ def _profile(content: Mapping[str, Any], source: str) -> Profile:
 
 
 def _document_type(name: str, content: Mapping[str, Any]) -> DocumentType:
-    _check_keys(content, {"authority", "factor", "asked_by"}, place=f"document_types.{name}")
-    patterns = tuple(_pattern(one, place=f"document_types.{name}") for one in _words(content.get("asked_by")))
-    return DocumentType(name, _name(content["authority"]), _factor(content.get("factor", 1.0)), patterns)
+    _check_keys(content, {"authority", "factor", "asked_by", "hinted_by"}, place=f"document_types.{name}")
+    asked, hinted = (
+        tuple(_pattern(one, place=f"document_types.{name}.{key}") for one in _words(content.get(key)))
+        for key in ("asked_by", "hinted_by")
+    )
+    return DocumentType(name, _name(content["authority"]), _factor(content.get("factor", 1.0)), asked, hinted)
 
 
 def _pattern(source: str, *, place: str) -> re.Pattern[str]:
@@ -82,7 +85,7 @@ def _pattern(source: str, *, place: str) -> re.Pattern[str]:
     try:
         return re.compile(rf"(?<!\w)(?:{source})(?!\w)")
     except re.error as error:
-        raise ValueError(f"{place}.asked_by: {source!r} is no pattern: {error}") from error
+        raise ValueError(f"{place}: {source!r} is no pattern: {error}") from error
 
 
 def _facet(name: str, content: Mapping[str, Any]) -> Facet:

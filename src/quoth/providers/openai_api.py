@@ -10,11 +10,12 @@ import asyncio
 import atexit
 import json
 import math
+import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -294,6 +295,8 @@ def _refuse_constant(name: str) -> NoReturn:
 _starting = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _open: set[httpx.AsyncClient] = set()
+_closing: set[Future[None]] = set()
+"""What is being closed; the loop may not end before."""
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
@@ -306,6 +309,17 @@ def _running_loop() -> asyncio.AbstractEventLoop:
             thread.start()
             atexit.register(_end, _loop, thread)
         return _loop
+
+
+def _forked() -> None:
+    """In a child process the thread of the loop is gone, and the connections are the parent's."""
+    global _loop, _starting
+    _loop, _starting = None, threading.Lock()
+    _open.clear()
+    _closing.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def _run(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _Reply:
@@ -337,12 +351,19 @@ async def _fetch(client: httpx.AsyncClient, url: str, content: bytes, *, seconds
 def _close(client: httpx.AsyncClient) -> Any:  # noqa: ANN401 - a future of nothing, or None before the first request
     """Close the connections, later: this may run on any thread, the loop's own among them."""
     _open.discard(client)
-    return None if _loop is None else asyncio.run_coroutine_threadsafe(client.aclose(), _loop)
+    if _loop is None:
+        return None
+    closed = asyncio.run_coroutine_threadsafe(client.aclose(), _loop)
+    _closing.add(closed)
+    closed.add_done_callback(_closing.discard)
+    return closed
 
 
 def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     """Leave nothing open when the process ends."""
-    wait([_close(client) for client in tuple(_open)], timeout=_GRACE)
+    if loop is not _loop:  # a child of the process that it belongs to
+        return
+    wait({*tuple(_closing), *(_close(client) for client in tuple(_open))}, timeout=_GRACE)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(_GRACE)
     if not thread.is_alive():

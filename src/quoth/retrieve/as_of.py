@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from quoth.protocols import Reader
+from quoth.questions import checked_day
 from quoth.types import (
     Candidates,
     Document,
@@ -25,7 +26,7 @@ _HasMetadata = TypeVar("_HasMetadata", Document, DocumentInfo)
 
 def as_of(reader: Reader, day: str | None) -> Reader:
     """`reader` itself, or what it held on `day` (ISO 8601)."""
-    return reader if day is None else _Dated(reader, day)
+    return reader if day is None else _Dated(reader, checked_day(day))
 
 
 class _Dated:

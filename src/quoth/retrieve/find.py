@@ -12,37 +12,46 @@ from quoth.retrieve.fuse import fuse
 from quoth.retrieve.merge import Found, merge
 from quoth.retrieve.probe import probe
 from quoth.retrieve.successors import successors_of, within_successors
+from quoth.select.relevance import CLEAR, Scale
 from quoth.select.rerank import rerank
 from quoth.types import Analysis, Filters, Probe, Query, Ranked
+
+_NEARLY = 0.9
+"""Of the best score anywhere: what a type that is only hinted at must reach."""
 
 
 def find(analysis: Analysis, *, reader: Reader, engine: Engine, topk: int) -> Found:
     """Search, and bring the `topk` best into order.
 
-    In the document types that the question names; everywhere when nothing there supports an answer, since a type is
+    In the document types that the question names; everywhere when a better answer stands elsewhere, since a type is
     only read from the words of the question.
     """
     asked, degraded, notes = _probe(analysis, reader=reader, engine=engine)
     filters = analysis.question.filters
-    if not analysis.document_types:
-        found = _within(filters, analysis, asked, reader=reader, engine=engine, topk=topk)
-        return replace(found, degraded=degraded, notes=notes)
-    narrowed = replace(filters, document_types=analysis.document_types)
-    found = _within(narrowed, analysis, asked, reader=reader, engine=engine, topk=topk)
-    if _best(found) < engine.settings.decision.support_score:
-        anywhere = _within(filters, analysis, asked, reader=reader, engine=engine, topk=topk)
-        if _best(anywhere) > _best(found):
+    found = _within(filters, analysis, asked, reader=reader, engine=engine, topk=topk)
+    if analysis.document_types:
+        narrowed = replace(filters, document_types=analysis.document_types)
+        among = _within(narrowed, analysis, asked, reader=reader, engine=engine, topk=topk)
+        if _keeps(among, found, asked=analysis.types_asked, scale=engine.scales[engine.scorer(asked)]):
+            found = among
+        elif analysis.types_asked:
             named = ", ".join(analysis.document_types)
-            notes = (
-                *notes,
-                f"Nothing relevant of the type that the question names ({named}); all types were searched.",
-            )
-            found = anywhere
+            note = f"Nothing of the type that the question names ({named}) is clearly relevant; all types were searched."
+            notes = (*notes, note)
     return replace(found, degraded=degraded, notes=notes)
 
 
+def _keeps(among: Found, anywhere: Found, *, asked: bool, scale: Scale) -> bool:
+    """Whether the search stays among the types named. Where they are asked for, as long as something there is clearly
+    relevant or nothing elsewhere is more so; where they are only hinted at, if nothing elsewhere is clearly better."""
+    here, there = _best(among), _best(anywhere)
+    if here >= there:
+        return True
+    return scale.relevance(here) >= CLEAR if asked else here >= _NEARLY * there
+
+
 def _best(found: Found) -> float:
-    return max((one.relevance for one in found.ranked), default=-1.0)
+    return max((one.relevance for one in found.ranked), default=0.0)
 
 
 def _probe(analysis: Analysis, *, reader: Reader, engine: Engine) -> tuple[Probe, tuple[str, ...], tuple[str, ...]]:

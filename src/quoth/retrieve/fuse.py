@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quoth.types import Analysis, Candidate, Candidates, Ranked
+from quoth.types import Analysis, Candidate, Candidates, Probe, Ranked
 
 ROUND = 6
 """Decimals kept of every score, so that the noise of floating point never decides an order."""
@@ -15,7 +15,7 @@ def fused_score(candidate: Candidate, *, alpha_lexical: float, alpha_semantic: f
 
 def fuse(candidates: Candidates, analysis: Analysis, *, mode: str) -> tuple[Ranked, ...]:
     """Every candidate with its fused score, best first; equal scores are ordered by sentence id."""
-    weights = {"lexical": (1.0, 0.0), "dense": (0.0, 1.0)}.get(mode, (analysis.alpha_lexical, analysis.alpha_semantic))
+    weights = _weights(analysis, mode)
     ranked = [
         Ranked(
             candidate,
@@ -28,6 +28,15 @@ def fuse(candidates: Candidates, analysis: Analysis, *, mode: str) -> tuple[Rank
         for row, candidate in enumerate(candidates.items)
     ]
     return best_first(ranked)
+
+
+def weights_of(asked: Probe, analysis: Analysis, *, mode: str) -> tuple[float, float]:
+    """The lexical and the dense weight in force; without a vector full text is all there is."""
+    return _weights(analysis, "lexical" if asked.vector is None else mode)
+
+
+def _weights(analysis: Analysis, mode: str) -> tuple[float, float]:
+    return {"lexical": (1.0, 0.0), "dense": (0.0, 1.0)}.get(mode, (analysis.alpha_lexical, analysis.alpha_semantic))
 
 
 def best_first(ranked: list[Ranked]) -> tuple[Ranked, ...]:

@@ -70,6 +70,7 @@ def parts_of(analysis: Analysis, *, profile: Profile, settings: RetrievalSetting
             analysis=replace(
                 analyse(Question(question.id, member.asked, question.filters), profile=profile, settings=settings),
                 document_types=analysis.document_types,
+                types_asked=analysis.types_asked,
             ),
             distinguishing=groups,
             clause=bool(separate),

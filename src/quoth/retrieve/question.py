@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -53,6 +54,7 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
     exact = any(one.kind in {EntityKind.QUOTED, EntityKind.CODE} for one, *_ in presumed)
     kind = question_kind(search_text, exact=exact)
     lexical, semantic = _weights(kind, settings)
+    types = _document_types(search_text, question.filters, profile) if settings.detect_types else {}
     return Analysis(
         question=question,
         search_text=search_text,
@@ -61,7 +63,8 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
         tags=_tags(search_text, profile),
         entities=presumed,
         quantities=_presumed_quantities(text),
-        document_types=_document_types(search_text, question.filters, profile) if settings.detect_types else (),
+        document_types=tuple(types),
+        types_asked=any(types.values()),
         alpha_lexical=lexical,
         alpha_semantic=semantic,
     )
@@ -77,7 +80,7 @@ def _weights(kind: QuestionKind, settings: RetrievalSettings) -> tuple[float, fl
 
 def _checked(text: str, limit: int) -> str:
     if not any(character.isalnum() for character in text):
-        raise QuestionError("the question has no words", hint="Ask in words, for example: how deep is canola sown?")
+        raise QuestionError("the question has no words", hint="Ask a whole question, in words.")
     if len(text) > limit:
         raise QuestionError(
             f"the question has {len(text):,} characters, more than {limit:,}",
@@ -158,16 +161,20 @@ def _tags(search_text: str, profile: Profile) -> Tags:
     return {facet: values for facet, values in found.items() if values}
 
 
-def _document_types(search_text: str, filters: Filters, profile: Profile) -> tuple[str, ...]:
-    """The document types that the question asks for by name; what the asker chose wins."""
+def _document_types(search_text: str, filters: Filters, profile: Profile) -> dict[str, bool]:
+    """The document types that the question names, each with whether it is asked for; what the asker chose wins."""
     if filters.document_types or filters.doc_ids:
-        return ()
+        return {}
     folded = fold(search_text)
-    return tuple(
-        name
+    return {
+        name: _named_by(kind.asked_by, folded)
         for name, kind in profile.document_types.items()
-        if any(not _COMPARED.search(folded[: match.start()]) for one in kind.asked_by for match in one.finditer(folded))
-    )
+        if _named_by((*kind.asked_by, *kind.hinted_by), folded)
+    }
+
+
+def _named_by(patterns: Iterable[re.Pattern[str]], folded: str) -> bool:
+    return any(not _COMPARED.search(folded[: match.start()]) for one in patterns for match in one.finditer(folded))
 
 
 def _presumed_quantities(text: str) -> tuple[Quantity, ...]:

@@ -9,9 +9,6 @@ from quoth.corpus.authority import supersessions
 from quoth.protocols import Reader
 from quoth.types import NO_FILTERS, Filters, Ranked
 
-_LONGEST_CHAIN = 8
-"""Documents that replace each other in turn; a circle of them ends here as well."""
-
 
 def successors_of(ranked: Sequence[Ranked], reader: Reader) -> tuple[str, ...]:
     """The documents, by id, that replace the best sentence, to the last one of a chain; () when it is in force."""
@@ -33,13 +30,19 @@ def within_successors(filters: Filters, successors: Sequence[str]) -> Filters | 
 
 
 def last_of_chain(doc_ids: Sequence[str], reader: Reader) -> tuple[str, ...]:
-    """The documents of `doc_ids` that are in the index, and what replaces them as a whole in turn."""
-    found: dict[str, None] = {}
+    """What `doc_ids` lead to: those of them, or of what replaces them as a whole in turn, that nothing replaces.
+
+    Where they replace each other in a circle nothing is in force, and `doc_ids` themselves are given. Documents that
+    the index does not hold are left out.
+    """
+    seen: dict[str, bool] = {}
     waiting = list(doc_ids)
-    for _ in range(_LONGEST_CHAIN):
-        infos = reader.documents([one for one in waiting if one not in found]) if waiting else ()
+    while waiting:
+        infos = reader.documents(waiting)
         waiting = []
         for info in infos:
-            found[info.id] = None
-            waiting += [one.by for one in info.metadata.superseded_by if one.section is None]
-    return tuple(found)
+            further = [one.by for one in info.metadata.superseded_by if one.section is None]
+            seen[info.id] = bool(further)
+            waiting += [doc_id for doc_id in further if doc_id not in seen]
+    last = tuple(doc_id for doc_id, replaced in seen.items() if not replaced)
+    return last or tuple(doc_id for doc_id in doc_ids if doc_id in seen)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from quoth.select.evidence import logistic
 
+CLEAR = 0.5
+"""From this relevance on a passage is clearly about the question, whoever scored it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:

@@ -79,7 +79,8 @@ def command(
     evaluation = evaluate(judged, notes=notes)
     trials: tuple[Trial, ...] = ()
     if passages:
-        trials = _retrieve(open_quoth(index, config=config, assignments=assignments), items[:limit], quiet=quiet)
+        uncached = [*(assignments or ()), "cache.result_seconds=0"]
+        trials = _retrieve(open_quoth(index, config=config, assignments=uncached), items[:limit], quiet=quiet)
     _deliver(evaluation, trials, title=f"Evaluation of {questions}", report=report, save=save, as_json=as_json)
 
 

@@ -14,9 +14,8 @@ from quoth.interfaces.cli.progress import progress_bars
 from quoth.interfaces.cli.terminal import OUT, one_line
 from quoth.interfaces.python import Quoth
 from quoth.quality import Grade, Measure, Quality, QualitySummary, quality_json, quality_of, summary_json, summary_of
-from quoth.questions import read_questions
+from quoth.questions import UnreadableLine, read_questions
 from quoth.render import json_line
-from quoth.types import Question
 from quoth.wiring import open_query_log
 
 _COLOURS = {Grade.TARGET: "green", Grade.OK: "default", Grade.RED: "red"}
@@ -24,14 +23,18 @@ _COLOURS = {Grade.TARGET: "green", Grade.OK: "default", Grade.RED: "red"}
 
 def report(quoth: Quoth, questions: Path | None, since: str | None, *, as_json: bool, quiet: bool) -> None:
     """Print each question's signs, and all of them together."""
-    found = _logged(quoth, since) if questions is None else _retrieved(quoth, questions, quiet=quiet)
+    found, faults = (_logged(quoth, since), []) if questions is None else _retrieved(quoth, questions, quiet=quiet)
     summary = summary_of([one for _, one in found])
     if as_json:
         each = [{"question": question} | quality_json(one) for question, one in found]
         typer.echo(json_line({"summary": summary_json(summary), "questions": each}))
-        return
-    _print_each(found)
-    print_summary(summary)
+    else:
+        _print_each(found)
+        print_summary(summary)
+    for fault in faults:
+        typer.secho(fault, err=True, fg="yellow")
+    if faults:
+        raise typer.Exit(1)
 
 
 def _logged(quoth: Quoth, since: str | None) -> list[tuple[str, Quality]]:
@@ -44,19 +47,28 @@ def _logged(quoth: Quoth, since: str | None) -> list[tuple[str, Quality]]:
     return [(entry.question, entry.quality) for entry in log.entries(since, None)]
 
 
-def _retrieved(quoth: Quoth, path: Path, *, quiet: bool) -> list[tuple[str, Quality]]:
+def _retrieved(quoth: Quoth, path: Path, *, quiet: bool) -> tuple[list[tuple[str, Quality]], list[str]]:
+    """Each question with its signs, and what is wrong with those that cannot be read or asked."""
     try:
         lines = path.read_bytes().decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise QuestionError(f"cannot read {path}: {error}", hint="Give a UTF-8 file of questions.") from error
-    asked = [one for one in read_questions(lines) if isinstance(one, Question)]
-    found = []
+    asked = list(read_questions(lines))
+    if not asked:
+        raise QuestionError(f"{path} holds no question", hint="Give one a line, or JSONL.")
+    found, faults = [], []
     with progress_bars(quiet=quiet) as progress:
         for number, question in enumerate(asked, 1):
-            found.append((question.text, quality_of(quoth.retrieve(question))))
+            if isinstance(question, UnreadableLine):
+                faults.append(f"line {question.number}: {question.why}")
+                continue
+            try:
+                found.append((question.text, quality_of(quoth.retrieve(question))))
+            except QuestionError as error:
+                faults.append(f"question {question.id}: {error}")
             if progress is not None:
                 progress("retrieving", number, len(asked))
-    return found
+    return found, faults
 
 
 def _print_each(found: list[tuple[str, Quality]]) -> None:

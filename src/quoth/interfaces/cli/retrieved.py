@@ -73,14 +73,14 @@ def print_retrieval_trace(retrieved: Retrieved) -> None:
     trace = retrieved.trace
     chosen = {one.passage.id for one in retrieved.retrieval.passages}
     OUT.print("\n[bold]How it came about[/bold]")
-    OUT.print(f"searched  {escape(trace.analysis.search_text)}")
-    OUT.print(f"terms     {escape(', '.join(' = '.join(group) for group in trace.analysis.terms))}")
+    OUT.print(f"searched  {escape(one_line(trace.analysis.search_text))}")
+    OUT.print(f"terms     {escape(one_line(', '.join(' = '.join(group) for group in trace.analysis.terms)))}")
     OUT.print(f"found     {trace.candidates} sentences in {len(trace.passages)} passages, ordered by {trace.reranker}")
     if trace.usage:
         cost = "" if trace.usage.cost is None else f", ${trace.usage.cost:.4f}"
         OUT.print(
-            f"model     {escape(trace.usage.model)}: {trace.usage.prompt_tokens} + {trace.usage.completion_tokens}"
-            f" tokens in {trace.usage.attempts} attempts{cost}"
+            f"model     {escape(one_line(trace.usage.model))}: {trace.usage.prompt_tokens} +"
+            f" {trace.usage.completion_tokens} tokens in {trace.usage.attempts} attempts{cost}"
         )
     table = Table("", "vector", "text", "comb.", "relev.", "order", "found by", "passage", box=None, pad_edge=False)
     for one in trace.passages:

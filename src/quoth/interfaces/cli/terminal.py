@@ -109,11 +109,12 @@ def print_trace(asked: Asked) -> None:
     trace, analysis = asked.trace, asked.trace.analysis
     OUT.print("\n[bold]How it came about[/bold]")
     OUT.print(f"kind      {analysis.kind} (lexical {analysis.alpha_lexical:.2f}, dense {analysis.alpha_semantic:.2f})")
-    OUT.print(f"terms     {escape(', '.join(' = '.join(group) for group in analysis.terms))}")
+    OUT.print(f"terms     {escape(one_line(', '.join(' = '.join(group) for group in analysis.terms)))}")
     OUT.print(
         f"tags      {', '.join(f'{facet} {value}' for facet, found in analysis.tags.items() for value in found) or '-'}"
     )
-    OUT.print(f"presumes  {escape(', '.join(f'{one.kind} {one.text}' for one, *_ in analysis.entities)) or '-'}")
+    presumed = one_line(", ".join(f"{one.kind} {one.text}" for one, *_ in analysis.entities))
+    OUT.print(f"presumes  {escape(presumed) or '-'}")
     for cover in trace.parts:
         said = cover.objection.detail if cover.objection else f"{len(cover.evidence)} sentences"
         OUT.print(f"part      {escape(one_line(f'{cover.part.text}: {said}'))}")
