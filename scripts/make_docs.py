@@ -141,7 +141,8 @@ SESSIONS: Mapping[str, Sequence[Shown]] = {
     "session-retrieval": (
         Shown("quoth ingest examples/governance --profile governance --index rules"),
         Shown('quoth retrieve "How high may a fence in the rear yard be?" --index rules --max 2'),
-        Shown('quoth retrieve "How high may a fence in the rear yard be?" --index rules --as-of 2021-06-30 --max 1'),
+        Shown('quoth retrieve "What does the Declaration say about fences?" --index rules --as-of 2021-06-30 --max 1'),
+        Shown('quoth retrieve "How many pets may I keep?" --index rules --context --max 1'),
     ),
     "session-formats": (
         Shown("quoth ingest examples/formats --index cooperative"),

@@ -36,7 +36,7 @@ def find(analysis: Analysis, *, reader: Reader, engine: Engine, topk: int) -> Fo
             found = among
         elif analysis.types_asked:
             named = ", ".join(analysis.document_types)
-            note = f"Nothing of the type that the question names ({named}) is clearly relevant; all types were searched."
+            note = f"Nothing of the type that the question names ({named}) is clearly relevant; see all types."
             notes = (*notes, note)
     return replace(found, degraded=degraded, notes=notes)
 

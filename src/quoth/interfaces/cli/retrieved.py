@@ -64,7 +64,8 @@ def _summary(retrieval: Retrieval) -> str:
     if retrieval.degraded:
         said.append(f"degraded: {', '.join(retrieval.degraded)}")
     if retrieval.status is not Status.NO_RESULTS:
-        said.append(f"context of {retrieval.context.tokens:,} tokens in {len(retrieval.context.blocks)} blocks")
+        blocks = len(retrieval.context.blocks)
+        said.append(f"context of {retrieval.context.tokens:,} tokens in {blocks} block{'' if blocks == 1 else 's'}")
     return " · ".join(said)
 
 
