@@ -102,13 +102,17 @@ MEANINGS = {
     "cache.result_seconds": "How long what was retrieved is kept; never across a change of the index.",
     "cache.memory_mb": "How much memory both may take; 0 keeps nothing.",
     "cache.redis_url": "A Redis server that several processes share them in (needs the extra `redis`).",
-    "log.queries": "A SQLite file that every retrieval is written to, question included; not set: none.",
+    "log.queries": "A SQLite file, or a database's address, that every retrieval is written to, with its question.",
+    "store.schema": "The schema of the database that the index lives in; many can live in one database.",
+    "store.vectors": "How a new index in a database keeps its vectors; `halfvec` takes half the room.",
+    "store.ef_search": "How many neighbours its approximate search looks at, at least; more finds more, and is slower.",
     "store.faiss_threshold": "Above so many vectors search through FAISS (needs the extra `faiss`), rescored exactly.",
 }
 """One line for each key; a key without one, or a line without a key, stops this script."""
 
 PLACES = {
     "QUOTH_INDEX": "folder of the index, as `--index`",
+    "QUOTH_STORE": "address of a database, as `--store`",
     "QUOTH_PROFILE": "profile for `quoth ingest`, as `--profile`",
     "QUOTH_CACHE_DIR": "where the built model graph is kept; else `quoth` in `XDG_CACHE_HOME`, else in `~/.cache`",
 }

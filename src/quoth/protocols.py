@@ -139,6 +139,15 @@ class Store(Protocol):
     kind: str
     """Its technique in a word, such as `embedded`; scores of two kinds are not the same."""
 
+    @property
+    def place(self) -> str:
+        """Where it is, for people: a folder, or an address without its password."""
+        ...
+
+    def size(self) -> int:
+        """Bytes that the index takes where it is kept."""
+        ...
+
     def read(self) -> AbstractContextManager[Reader]:
         """Open the current generation; `NoIndex` when there is none. Threads may each hold a reader at once."""
         ...
@@ -164,6 +173,6 @@ class Store(Protocol):
 
         A document of which only the root changed is told its new one, and that alone makes no new generation.
         Vectors are kept as soon as they are made, so that an interrupted write does not embed again. `profile` is
-        its name and YAML. One writer at a time: a second one gets `IndexBusy`.
+        its name and YAML. A store takes one writer at a time, or one for each document: another gets `IndexBusy`.
         """
         ...

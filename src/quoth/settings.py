@@ -15,7 +15,7 @@ import yaml
 
 from quoth.errors import SettingsError
 
-NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_CACHE_DIR", "QUOTH_PROFILE"})
+NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_STORE", "QUOTH_CACHE_DIR", "QUOTH_PROFILE"})
 """Variables with our prefix that name a place rather than a setting."""
 
 
@@ -160,9 +160,16 @@ class IngestSettings:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """Above `faiss_threshold` vectors the dense search is approximate, with exact rescoring."""
+    """Above `faiss_threshold` vectors the dense search of a folder is approximate, with exact rescoring.
+
+    The others are for PostgreSQL: the `schema` that an index lives in, how a new one keeps its `vectors`, and how far
+    its approximate search looks at least.
+    """
 
     faiss_threshold: int = _between(1, 10**12, 200_000)
+    schema: str = "quoth"
+    vectors: str = _one_of("vector", "halfvec", default="vector")
+    ef_search: int = _between(1, 1_000, 200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +187,8 @@ class CacheSettings:
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """`queries` is a SQLite file that every retrieval is written to, with its question; none is written by default."""
+    """`queries` is a SQLite file, or the address of a migrated database, that every retrieval is written to, with its
+    question; none is written by default."""
 
     queries: str | None = None
 

@@ -23,7 +23,6 @@ from quoth.settings import (
     CacheSettings,
     EmbeddingSettings,
     LlmSettings,
-    LogSettings,
     Overrides,
     Settings,
     StoreSettings,
@@ -32,8 +31,11 @@ from quoth.types import IndexInfo
 
 if TYPE_CHECKING:
     from quoth.providers.weights import Weights
+    from quoth.stores.postgres.query_log import PostgresQueryLog
     from quoth.stores.query_log import QueryLog
 
+_DATABASE = ("postgresql://", "postgres://")
+"""What an address begins with that names no folder."""
 _MOST_CACHED = 4 * 2**20
 """Bytes of one value in a cache that is shared."""
 
@@ -45,10 +47,15 @@ def default_cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quoth"
 
 
-def open_store(place: Path, settings: StoreSettings) -> Store:
+def open_store(place: str | Path, settings: StoreSettings) -> Store:
+    """The index in a folder, or in the PostgreSQL database of an address."""
+    if str(place).startswith(_DATABASE):
+        from quoth.stores.postgres import PostgresStore
+
+        return PostgresStore(str(place), schema=settings.schema, vectors=settings.vectors, ef_search=settings.ef_search)
     from quoth.stores.embedded import EmbeddedStore
 
-    return EmbeddedStore(place, faiss_threshold=settings.faiss_threshold)
+    return EmbeddedStore(Path(place), faiss_threshold=settings.faiss_threshold)
 
 
 @lru_cache(maxsize=4)
@@ -149,14 +156,20 @@ def open_results(settings: CacheSettings) -> ResultCache | None:
     return None if cache is None or settings.result_seconds == 0 else ResultCache(cache, settings.result_seconds)
 
 
-@lru_cache(maxsize=4)
-def open_query_log(settings: LogSettings) -> QueryLog | None:
+def open_query_log(settings: Settings) -> QueryLog | PostgresQueryLog | None:
     """The log that every retrieval is written to; None unless the settings name one."""
-    if settings.queries is None:
-        return None
+    return None if settings.log.queries is None else _query_log(settings.log.queries, settings.store.schema)
+
+
+@lru_cache(maxsize=4)
+def _query_log(place: str, schema: str) -> QueryLog | PostgresQueryLog:
+    if place.startswith(_DATABASE):
+        from quoth.stores.postgres.query_log import PostgresQueryLog
+
+        return PostgresQueryLog(place, schema=schema)
     from quoth.stores.query_log import QueryLog
 
-    return QueryLog(Path(settings.queries).expanduser())
+    return QueryLog(Path(place).expanduser())
 
 
 def _remembering(embedder: Embedder, settings: CacheSettings) -> Embedder:

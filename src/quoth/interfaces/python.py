@@ -66,8 +66,12 @@ class Quoth:
 
     @classmethod
     def open(cls, path: str | Path = ".quoth", *, settings: Mapping[str, object] | None = None) -> Quoth:
-        """Open an index; `NoIndex` when there is none. `settings` are dotted keys: {"selection.max_sentences": 3}."""
-        opened = cls(open_store(Path(path), Settings().store), _overrides(settings))
+        """Open an index, in a folder or at an address; `NoIndex` when there is none.
+
+        `settings` are dotted keys: {"selection.max_sentences": 3}.
+        """
+        given = _overrides(settings)
+        opened = cls(open_store(path, given.over({}, profile="none").store), given)
         _ = opened.info
         return opened
 
@@ -88,7 +92,7 @@ class Quoth:
         several = [paths] if isinstance(paths, str | Path) else paths
         report = ingest_paths(
             [Path(path) for path in several],
-            Path(index),
+            index,
             profile=profile,
             prune=prune,
             overrides=_overrides(settings),
@@ -104,6 +108,15 @@ class Quoth:
     def circumstances(self) -> dict[str, str]:
         """What a calibration made with this index, model and settings holds for, each part by its name."""
         return circumstances_of(self.info, self._engine_for(self.info).settings, store=self._store.kind)
+
+    @property
+    def place(self) -> str:
+        """Where the index is, for people."""
+        return self._store.place
+
+    def size(self) -> int:
+        """Bytes that the index takes where it is kept."""
+        return self._store.size()
 
     def settings(self) -> Settings:
         """The settings in force: those of the profile, with the user's own over them."""
@@ -181,7 +194,7 @@ class Quoth:
                 engine = engine.with_settings(with_value(engine.settings, "context.max", most, source="the call"))
             started = time.perf_counter()
             retrieved = _retrieve(asked, reader, engine, done or (lambda _: None))
-            if (log := open_query_log(engine.settings.log)) is not None:
+            if (log := open_query_log(engine.settings)) is not None:
                 log.record(
                     retrieved.retrieval,
                     time=datetime.now(UTC).isoformat(),
@@ -320,7 +333,7 @@ def _deliver_each(
 
 def ingest_paths(
     paths: Sequence[Path],
-    index: Path,
+    index: str | Path,
     *,
     profile: str | None,
     overrides: Overrides,

@@ -21,7 +21,6 @@ from quoth.interfaces.cli.options import (
 from quoth.interfaces.cli.progress import progress_bars
 from quoth.interfaces.python import Quoth
 from quoth.render import json_line
-from quoth.settings import Settings
 from quoth.wiring import open_store
 
 
@@ -59,7 +58,8 @@ def command(
 
     labelled = read_labelled(questions)
     warning = crowding(labelled) if group_by is Grouping.NONE else None
-    store, given = open_store(index, Settings().store), overrides(config, assignments)
+    given = overrides(config, assignments)
+    store = open_store(index, given.over({}, profile="none").store)
     made_for = Quoth(store, without_calibration(given)).circumstances()
     quoth = Quoth(store, without_threshold(given, made_for))
     with progress_bars(quiet=quiet) as progress:

@@ -16,6 +16,7 @@ from quoth.interfaces.cli.options import (
     JsonOption,
     SetOption,
     open_quoth,
+    place_name,
 )
 from quoth.interfaces.cli.progress import progress_bars
 from quoth.interfaces.python import Quoth
@@ -100,7 +101,7 @@ def _retrieve(quoth: Quoth, items: Sequence[Labelled], *, quiet: bool) -> tuple[
 
 
 def _judge(
-    run: Path, items: Sequence[Labelled], *, index: Path, limit: int | None
+    run: Path, items: Sequence[Labelled], *, index: str, limit: int | None
 ) -> tuple[tuple[Judged, ...], tuple[str, ...]]:
     """The questions judged by a run; without an index nothing says whether its citations are exact."""
     from quoth.evaluation.questions import gold_problems
@@ -113,14 +114,12 @@ def _judge(
         try:
             text_of = texts_of(open_quoth(index))
         except NoIndex:
-            typer.echo(f"there is no index at {index}: the citations are not sliced again", err=True)
+            typer.echo(f"there is no index at {place_name(index)}: the citations are not sliced again", err=True)
     judged, problems = judge_run(run, items, text_of=text_of)
     return judged[:limit], (*problems, *(gold_problems(items[:limit], text_of) if text_of else ()))
 
 
-def _compare(
-    paths: tuple[Path, Path], questions: Path | None, *, index: Path, limit: int | None, as_json: bool
-) -> None:
+def _compare(paths: tuple[Path, Path], questions: Path | None, *, index: str, limit: int | None, as_json: bool) -> None:
     from quoth.evaluation.compare import compare, comparison_json
     from quoth.evaluation.questions import read_labelled
     from quoth.evaluation.saved import read_saved

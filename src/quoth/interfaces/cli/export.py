@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -9,11 +10,10 @@ import numpy as np
 import typer
 
 from quoth.errors import QuothError
-from quoth.interfaces.cli.options import DEFAULT_INDEX, IndexOption
+from quoth.interfaces.cli.options import DEFAULT_INDEX, IndexOption, overrides
 from quoth.interfaces.cli.progress import progress_bars
 from quoth.protocols import Progress, Reader
 from quoth.render import document_json, json_line, sentence_json
-from quoth.settings import Settings
 from quoth.wiring import open_store
 
 
@@ -26,7 +26,8 @@ def command(
 
     Example: `quoth export out/`
     """
-    with open_store(index, Settings().store).read() as reader, progress_bars() as progress:
+    store = open_store(index, overrides(None, None).over({}, profile="none").store)
+    with closing(store), store.read() as reader, progress_bars() as progress:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if any(folder.iterdir()):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, overrides
+from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, overrides, place_name
 from quoth.interfaces.cli.progress import progress_bars
 from quoth.interfaces.python import ingest_paths
 
@@ -50,7 +50,7 @@ def command(
         typer.echo("interrupted: the index serves what it held before; run the same command to go on", err=True)
         raise typer.Exit(130) from None
     if not quiet:
-        for line in _summary(report, index):
+        for line in _summary(report, place_name(index)):
             typer.echo(_shown(line), err=True)
     for refused in report.refused:
         kept = "; the index keeps what it held of it before" if refused.kept else ""
@@ -66,7 +66,7 @@ def _shown(line: str) -> str:
     return one_line(line)
 
 
-def _summary(report: IngestReport, index: Path) -> Iterator[str]:
+def _summary(report: IngestReport, index: str) -> Iterator[str]:
     for doc_id, encoding in report.converted.items():
         yield f"converted {doc_id} from {encoding}"
     for doc_id, notes in report.notes.items():

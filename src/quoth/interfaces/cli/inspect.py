@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -194,9 +192,10 @@ def status(
         return
     if questions or since:
         raise typer.BadParameter("--questions and --since go with --quality")
-    info = open_quoth(index).info
+    quoth = open_quoth(index, config=config, assignments=assignments)
+    info = quoth.info
     about: dict[str, Any] = {
-        "index": str(index),
+        "index": quoth.place,
         "documents": info.documents,
         "sentences": info.sentences,
         "profile": info.profile_name,
@@ -207,20 +206,10 @@ def status(
         "generation": info.generation,
         "format": info.format,
         "digest": info.digest,
-        "bytes": _size(index),
+        "bytes": quoth.size(),
     }
     if as_json:
         typer.echo(json_line(about))
     else:
         for key, value in about.items():
             typer.echo(f"{key:<11} {value:,}" if key in {"documents", "sentences", "bytes"} else f"{key:<11} {value}")
-
-
-def _size(folder: Path) -> int:
-    """Bytes of the files below a folder; a file that a writer removes meanwhile counts for nothing."""
-    total = 0
-    for inside, _, names in os.walk(folder):
-        for name in names:
-            with suppress(FileNotFoundError):
-                total += Path(inside, name).stat().st_size
-    return total

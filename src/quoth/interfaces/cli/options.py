@@ -14,21 +14,30 @@ from quoth.interfaces.python import Quoth
 from quoth.settings import Overrides, Settings, environment_settings, read_settings_file
 from quoth.wiring import open_store
 
-DEFAULT_INDEX = Path(".quoth")
+DEFAULT_INDEX = ".quoth"
 CONFIG_NAME = Path("quoth.yaml")
 
 
 def complete_doc_id(context: typer.Context, incomplete: str) -> list[str]:
     """Document ids for the shell's completion; nothing when there is no index to read."""
-    index = Path(context.params.get("index") or os.environ.get("QUOTH_INDEX") or DEFAULT_INDEX)
+    index = context.params.get("index") or os.environ.get("QUOTH_INDEX") or os.environ.get("QUOTH_STORE")
     try:
-        with open_store(index, Settings().store).read() as reader:
+        with open_store(index or DEFAULT_INDEX, Settings().store).read() as reader:
             return [info.id for info in reader.documents() if info.id.startswith(incomplete)]
     except QuothError:
         return []
 
 
-IndexOption = Annotated[Path, typer.Option("--index", envvar="QUOTH_INDEX", help="Folder of the index.")]
+IndexOption = Annotated[
+    str,
+    typer.Option(
+        "--index",
+        "--store",
+        metavar="PLACE",
+        envvar=["QUOTH_INDEX", "QUOTH_STORE"],
+        help="Folder of the index, or the address of a database: `postgresql://user@host/name`.",
+    ),
+]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Settings file; `quoth.yaml` in this folder when there is one.")
 ]
@@ -49,6 +58,11 @@ TypeOption = Annotated[
 ]
 AsOfOption = Annotated[str | None, typer.Option("--as-of", metavar="DAY", help="Answer as of this day (YYYY-MM-DD).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def place_name(index: str) -> str:
+    """Where an index is, as people may see it: without a password."""
+    return open_store(index, Settings().store).place
 
 
 def overrides(config: Path | None, assignments: Sequence[str] | None) -> Overrides:
@@ -79,8 +93,9 @@ def tag_filters(texts: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def open_quoth(index: Path, *, config: Path | None = None, assignments: Sequence[str] | None = None) -> Quoth:
+def open_quoth(index: str, *, config: Path | None = None, assignments: Sequence[str] | None = None) -> Quoth:
     """The index, opened for questions; `NoIndex` when there is none."""
-    opened = Quoth(open_store(index, Settings().store), overrides(config, assignments))
+    given = overrides(config, assignments)
+    opened = Quoth(open_store(index, given.over({}, profile="none").store), given)
     _ = opened.info
     return opened

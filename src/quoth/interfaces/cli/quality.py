@@ -38,7 +38,7 @@ def report(quoth: Quoth, questions: Path | None, since: str | None, *, as_json: 
 
 
 def _logged(quoth: Quoth, since: str | None) -> list[tuple[str, Quality]]:
-    log = open_query_log(quoth.settings().log)
+    log = open_query_log(quoth.settings())
     if log is None:
         raise SettingsError(
             "there is no query log to read: the setting log.queries is not set",

@@ -11,7 +11,6 @@ at these alone, so that it need not look at all.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -20,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from quoth.errors import IndexDamaged, IndexMismatch
+from quoth.stores.content import digest_of
 from quoth.types import IndexInfo, Known, ModelIdentity
 
 FORMAT = 3
@@ -242,12 +242,11 @@ def describe(
     """What the content of the open transaction amounts to."""
     name, source = profile
     (sentences,) = connection.execute("SELECT coalesce(sum(sentences), 0) FROM documents").fetchone()
-    documents = sorted(connection.execute("SELECT id, fingerprint FROM documents"))
-    content = json.dumps([FORMAT, asdict(model), name, source, documents], sort_keys=True)
+    documents = connection.execute("SELECT id, fingerprint FROM documents").fetchall()
     return IndexInfo(
         format=FORMAT,
         generation=generation,
-        digest=hashlib.sha256(content.encode()).hexdigest(),
+        digest=digest_of(FORMAT, model, profile=profile, documents=documents),
         model=model,
         profile_name=name,
         profile_source=source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -43,6 +44,19 @@ class EmbeddedStore:
         self._idle: list[_Loan] = []
         self._latest: Derived | None = None
         self._loaded: WeakValueDictionary[tuple[schema.FileIdentity, int, str], Derived] = WeakValueDictionary()
+
+    @property
+    def place(self) -> str:
+        return str(self._place)
+
+    def size(self) -> int:
+        """Bytes of the files below the folder; a file that a writer removes meanwhile counts for nothing."""
+        total = 0
+        for inside, _, names in os.walk(self._place):
+            for name in names:
+                with suppress(FileNotFoundError):
+                    total += Path(inside, name).stat().st_size
+        return total
 
     @contextmanager
     def read(self) -> Iterator[EmbeddedReader]:

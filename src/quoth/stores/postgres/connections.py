@@ -1,0 +1,146 @@
+"""Connections to one schema of a database: a pool for readers, and one connection of its own for each writer."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from quoth.errors import IndexBusy, SettingsError
+from quoth.stores.postgres import faults
+
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+# What the driver warns of, our errors say. Without a handler it would go to the standard error as well.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+_CONNECT_SECONDS = 10
+_POOL_SECONDS = 30.0
+_SOON_SECONDS = 3.0  # after which a pool that gave nothing is asked why, and gives up connecting
+_IDLE_SECONDS = 120.0
+_MOST = 16
+_MOST_NAME = 63  # bytes; PostgreSQL would cut a longer name short without a word
+_READ_MILLISECONDS = 30_000
+
+# The extension may live in any schema: its types and operators must be found wherever that is.
+_CONFIGURE = """
+SELECT set_config('search_path', concat_ws(', ', quote_ident(%(schema)s), (
+           SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+           WHERE e.extname = 'vector')), false),
+       set_config('statement_timeout', %(statement_timeout)s, false),
+       -- A client that is gone, with its machine or alone, must not keep its locks until the statement is done.
+       set_config('tcp_keepalives_idle', '30', false),
+       set_config('tcp_keepalives_interval', '10', false),
+       set_config('tcp_keepalives_count', '3', false),
+       CASE WHEN current_setting('client_connection_check_interval', true) IS NOT NULL  -- PostgreSQL 14 or later
+            THEN set_config('client_connection_check_interval', '2s', false) END,
+       set_config('jit', 'off', false),
+       set_config('max_parallel_workers_per_gather', '0', false)
+"""
+
+
+class Connections:
+    """Makes connections as they are needed. After a fork the child makes its own."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        if not 0 < len(schema.encode("utf-8", "replace")) <= _MOST_NAME or "\0" in schema:
+            raise SettingsError(f"'{schema}' cannot name a schema", hint=f"Use a name of 1 to {_MOST_NAME} bytes.")
+        self.place = faults.place_of(url, schema)
+        self.schema = schema
+        self._url = url
+        self._lock = threading.Lock()
+        self._pool: ConnectionPool[Connection] | None = None
+        self._process = os.getpid()
+        self._inherited: list[ConnectionPool[Connection]] = []
+
+    def borrow(self) -> Connection:
+        """A connection in autocommit mode, to be given back."""
+        pool = self._opened()
+        with faults.reading(self.place):
+            with suppress(PoolTimeout):
+                return pool.getconn(_SOON_SECONDS)
+            self._connect(_READ_MILLISECONDS).close()  # says what is wrong, if it is the server
+            try:
+                return pool.getconn(_POOL_SECONDS)
+            except PoolTimeout as error:
+                hint = "Ask fewer questions at once, or try again."
+                raise IndexBusy(f"all {_MOST} connections to {self.place} are in use", hint=hint) from error
+
+    def give_back(self, connection: Connection) -> None:
+        with self._lock:
+            pool = self._pool
+        with suppress(psycopg.Error, ValueError):  # ValueError: the pool was closed and made again meanwhile
+            if pool is not None:
+                pool.putconn(connection)
+                return
+        connection.close()
+
+    def refresh(self) -> None:
+        """Drop the idle connections that are lost, after one turned out to be."""
+        with suppress(psycopg.Error):
+            self._opened().check()
+
+    @contextmanager
+    def writer(self) -> Iterator[Connection]:
+        """A connection of its own, in autocommit mode: a write may take long, and has temporary tables."""
+        connection = self._connect(statement_milliseconds=0)
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # whatever the server's own is
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None and os.getpid() == self._process:
+            pool.close()
+
+    def configure(self, connection: Connection, *, statement_milliseconds: int) -> None:
+        """Let the connection see our schema; again after the schema or the extension was made."""
+        values = {"schema": self.schema, "statement_timeout": str(statement_milliseconds)}
+        connection.execute(_CONFIGURE, values)
+
+    def _opened(self) -> ConnectionPool[Connection]:
+        with self._lock:
+            if self._process != os.getpid() and self._pool is not None:
+                self._inherited.append(self._pool)  # of the parent process: closing it would end its connections
+                self._pool = None
+            if self._pool is None:
+                self._connect(_READ_MILLISECONDS).close()  # a pool keeps to itself why it cannot connect
+                self._process = os.getpid()
+                self._pool = ConnectionPool(
+                    self._url,
+                    kwargs=self._arguments(),
+                    min_size=0,
+                    max_size=_MOST,
+                    timeout=_POOL_SECONDS,
+                    max_idle=_IDLE_SECONDS,
+                    reconnect_timeout=_SOON_SECONDS,
+                    num_workers=1,
+                    configure=lambda made: self.configure(made, statement_milliseconds=_READ_MILLISECONDS),
+                    open=True,
+                )
+            return self._pool
+
+    def _connect(self, statement_milliseconds: int) -> Connection:
+        try:
+            connection = psycopg.connect(self._url, **self._arguments())
+        except psycopg.Error as error:
+            raise faults.unreachable(self.place, error) from error
+        try:
+            with faults.reading(self.place):
+                self.configure(connection, statement_milliseconds=statement_milliseconds)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"autocommit": True, "connect_timeout": _CONNECT_SECONDS, "application_name": "quoth"}
