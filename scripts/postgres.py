@@ -151,12 +151,31 @@ def size(origin: Origin, sentences: int, url: str, options: argparse.Namespace) 
             p50, p95 = np.quantile(np.array(one), [0.5, 0.95]) * 1000
             print(f"  {clients} clients, {name}: p50 {p50:.1f} ms, p95 {p95:.1f} ms", flush=True)
         print(f"  {clients} clients, p50 ratio {ratio:.2f}", flush=True)
+    print("  " + "\n  ".join(explain(stores["postgres"], asked[0])), flush=True)
     crops = {"crop": tuple(f"crop{number}" for number in range(0, 12, 4))}
     for name, filters in (("everywhere", NO_FILTERS), ("in an eighth", replace(NO_FILTERS, tags=crops))):
         found = [
             recall(stores["postgres"], replace(one, terms=(), filters=filters), url, settings) for one in asked[:40]
         ]
         print(f"  recall of the {NEAREST} nearest {name}: {statistics.fmean(found):.4f}", flush=True)
+
+
+def explain(store: Store, query: Query) -> list[str]:
+    """The lines of the plan that name an index."""
+    from quoth.stores.postgres import PostgresStore, search
+
+    if not isinstance(store, PostgresStore):
+        return []
+    connection, published = store._begin()
+    try:
+        statement, values = search.statement(query, published, query.vector)
+        connection.execute(search.SETTINGS, search.settings(query, 200))
+        plan = [
+            str(row[0]) for row in connection.execute(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {statement}", values)
+        ]
+    finally:
+        store._end(connection)
+    return [line.strip() for line in plan if "Index" in line or "Execution Time" in line]
 
 
 def _asked(store: Store, asked: Sequence[Query], *, clients: int) -> list[float]:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quoth.caching import CachedEmbedder, ResultCache
 from quoth.calibration import check_calibration, circumstances
 from quoth.engine import Engine
 from quoth.errors import IndexMismatch, ModelError, SettingsError
 from quoth.profiles import parse_profile
-from quoth.protocols import Cache, Embedder, Judge, Reranker, Store, TokenCounter
+from quoth.protocols import Cache, Embedder, Judge, Progress, Reranker, Store, TokenCounter
 from quoth.providers.evidence_model import load_evidence_model, load_scales
 from quoth.select.evidence import EvidenceReranker, Logistic
 from quoth.select.relevance import Scale
@@ -56,6 +56,36 @@ def open_store(place: str | Path, settings: StoreSettings) -> Store:
     from quoth.stores.embedded import EmbeddedStore
 
     return EmbeddedStore(Path(place), faiss_threshold=settings.faiss_threshold)
+
+
+def maintain_store(
+    place: str | Path, settings: StoreSettings, *, reindex: bool, sample: int, progress: Progress | None
+) -> dict[str, Any]:
+    """What the maintenance of an index in a database found, as JSON."""
+    url = _database(place, "maintained")
+    from quoth.stores.postgres.maintain import maintain, maintenance_json
+
+    return maintenance_json(
+        maintain(url, settings.schema, ef_search=settings.ef_search, reindex=reindex, sample=sample, progress=progress)
+    )
+
+
+def migrate_store(place: str | Path, settings: StoreSettings) -> tuple[str, int | None, int]:
+    """Where the tables are, and their version before (None: there were none) and after."""
+    url = _database(place, "migrated")
+    from quoth.stores.postgres.maintain import upgrade
+
+    done = upgrade(url, settings.schema)
+    return done.place, done.before, done.after
+
+
+def _database(place: str | Path, what: str) -> str:
+    if not str(place).startswith(_DATABASE):
+        raise SettingsError(
+            f"{place} is a folder, and only an index in a database is {what}",
+            hint="Give --store postgresql://user@host/database, or set QUOTH_STORE.",
+        )
+    return str(place)
 
 
 @lru_cache(maxsize=4)

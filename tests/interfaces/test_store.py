@@ -158,3 +158,28 @@ def test_the_query_log_can_live_in_the_database(database: Database) -> None:
 
     found = run("status", "--quality", "--json", variables=variables).object
     assert [one["question"] for one in found["questions"]] == [CANOLA]
+
+
+def test_the_tables_are_made_and_looked_after_by_command(address: str) -> None:
+    schema = new_schema()
+    variables = {**HASH, "QUOTH_STORE_SCHEMA": schema, "QUOTH_STORE": address}
+    try:
+        assert "made, at version" in run("migrate", variables=variables).text
+        assert "already" in run("migrate", variables=variables).text
+        assert run("maintain", variables=variables).code == 1  # nothing is published yet
+    finally:
+        drop_schema(address, schema)
+
+
+def test_maintenance_says_that_all_is_well(database: Database) -> None:
+    (found,) = objects(database.run("maintain", "--json", "-q"))
+    assert found["verdict"] == "good"
+    assert "All is well." in database.run("maintain", "--reindex", "-q").text
+
+
+@pytest.mark.parametrize("command", ["migrate", "maintain"])
+def test_a_folder_needs_neither(tmp_path: Path, command: str) -> None:
+    ran = run(command, "--index", tmp_path)
+
+    assert ran.code == 1
+    assert "--store postgresql://" in ran.talk

@@ -17,6 +17,7 @@ from quoth.interfaces.cli import (
     batch,
     calibrate,
     check,
+    database,
     demo,
     evaluate,
     export,
@@ -81,6 +82,8 @@ app.command("eval")(evaluate.command)
 app.command("calibrate")(calibrate.command)
 app.command("check")(check.command)
 app.command("remove")(remove.command)
+app.command("migrate")(database.migrate)
+app.command("maintain")(database.maintain)
 app.command("docs")(inspect.docs)
 app.command("show")(inspect.show)
 app.command("status")(inspect.status)

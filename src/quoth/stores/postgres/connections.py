@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from quoth.errors import IndexBusy, SettingsError
@@ -20,7 +21,15 @@ Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 # What the driver warns of, our errors say. Without a handler it would go to the standard error as well.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
-_CONNECT_SECONDS = 10
+_OPTIONS = {  # unless the URL says otherwise
+    "application_name": "quoth",
+    "connect_timeout": 10,
+    # A server that is gone with its machine closes nothing: without these we would wait for it for hours.
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
 _POOL_SECONDS = 30.0
 _SOON_SECONDS = 3.0  # after which a pool that gave nothing is asked why, and gives up connecting
 _IDLE_SECONDS = 120.0
@@ -28,11 +37,12 @@ _MOST = 16
 _MOST_NAME = 63  # bytes; PostgreSQL would cut a longer name short without a word
 _READ_MILLISECONDS = 30_000
 
-# The extension may live in any schema: its types and operators must be found wherever that is.
+# The extension may live in any schema: its types and operators must be found wherever that is. Where there is none yet,
+# the first write makes it in `public`, and connections that are older than that must find it too.
 _CONFIGURE = """
-SELECT set_config('search_path', concat_ws(', ', quote_ident(%(schema)s), (
+SELECT set_config('search_path', concat_ws(', ', quote_ident(%(schema)s), coalesce((
            SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-           WHERE e.extname = 'vector')), false),
+           WHERE e.extname = 'vector'), 'public')), false),
        set_config('statement_timeout', %(statement_timeout)s, false),
        -- A client that is gone, with its machine or alone, must not keep its locks until the statement is done.
        set_config('tcp_keepalives_idle', '30', false),
@@ -54,6 +64,7 @@ class Connections:
         self.place = faults.place_of(url, schema)
         self.schema = schema
         self._url = url
+        self._given = conninfo_to_dict(url)
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection] | None = None
         self._process = os.getpid()
@@ -143,4 +154,4 @@ class Connections:
         return connection
 
     def _arguments(self) -> dict[str, Any]:
-        return {"autocommit": True, "connect_timeout": _CONNECT_SECONDS, "application_name": "quoth"}
+        return {"autocommit": True, **{name: value for name, value in _OPTIONS.items() if name not in self._given}}

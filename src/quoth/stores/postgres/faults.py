@@ -14,6 +14,7 @@ from quoth.errors import IndexBusy, IndexDamaged, IndexFault, IndexMismatch, Ind
 _WHERE = "Check the address in the database URL, and that the server runs and may be reached from here."
 _WHO = "Check the user and the password in the database URL, or PGPASSWORD and ~/.pgpass."
 _LATER = "Try again when the other process is done."
+_CROWDED = "Too many connections: close some, or raise max_connections on the server."
 _RIGHTS = "Ask the owner of the database for the rights, or use a user that has them."
 
 # The server sends no code with a refused connection, so its words must do; any others lead to the general hint.
@@ -24,19 +25,22 @@ _HINT_BY_MESSAGE = {
     "FATAL:  role ": "Check the user in the database URL: the server knows none of that name.",
     "FATAL:  database ": "Make the database (createdb), or check its name in the database URL.",
     "timeout expired": "The server did not answer in time: check the address, and any firewall on the way.",
-    "too many clients": "Too many connections: close some, or raise max_connections on the server.",
-    "remaining connection slots": "Too many connections: close some, or raise max_connections on the server.",
+    "too many clients": _CROWDED,
+    "too many connections": "Too many connections: close some, or raise the limit of this user or database.",
+    "remaining connection slots": _CROWDED,
     "starting up": "Try again in a moment.",
+    "in recovery mode": "Try again in a moment: the server has broken down, and puts itself right.",
+    "not yet accepting connections": "Try again in a moment.",
     "shutting down": "Try again when the server is back.",
 }
 
 # By SQLSTATE: a whole code, or its class (the first two characters).
 _BY_STATE: dict[str, tuple[type[IndexFault], str]] = {
-    "57014": (IndexFault, "It took longer than the time limit: try again, or raise it when the server is slow."),
+    "57014": (IndexFault, "It took longer than the time limit: try again when the server has less to do."),
     "25006": (IndexUnwritable, "This server only reads (a replica, perhaps): write to the primary one."),
     "53100": (IndexUnwritable, "The server's disk is full: free some space, then run the same command again."),
     "53200": (IndexFault, "The server is out of memory: try again, or raise its limits."),
-    "53300": (IndexBusy, "Too many connections: close some, or raise max_connections on the server."),
+    "53300": (IndexBusy, _CROWDED),
     "55P03": (IndexBusy, _LATER),
     "40P01": (IndexBusy, "Two writers waited for each other: run the same command again."),
     "40001": (IndexBusy, "Run the same command again."),
@@ -106,6 +110,8 @@ def no_extension(place: str, error: psycopg.Error | None) -> QuothError:
     if isinstance(error, errors.InsufficientPrivilege):
         hint = "Ask an administrator to run in this database: CREATE EXTENSION vector;"
         return IndexUnwritable(f"{place} lacks the extension 'vector', and this user may not add it", hint=hint)
+    if error is not None and not isinstance(error, errors.FeatureNotSupported | errors.UndefinedFile):
+        return fault(place, error, doing="written")  # nothing that only concerns the extension
     hint = "Install pgvector 0.8 or later on the server (https://github.com/pgvector/pgvector), then try again."
     return IndexFault(f"{place} lacks the extension 'vector', and the server does not have it", hint=hint)
 

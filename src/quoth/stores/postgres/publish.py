@@ -27,7 +27,7 @@ from quoth.types import IndexInfo, ModelIdentity
 
 _WAIT = "30s"
 _BUCKETS = 512  # bounded, because the server's table of locks is
-_MEMORY = "256MB"  # to build an index with
+_MEMORY = "256MB"  # to build an index with, unless the server grants more
 _KEPT = "7 days"  # how long vectors wait for a write that does not come back
 
 _FULL_TEXT = "CREATE INDEX sentences_by_term ON sentences USING gin (search) WITH (fastupdate = off)"
@@ -63,7 +63,8 @@ def publish(connection: Connection, change: Change) -> Published:
             connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_WAIT))
             _lock(connection, change, alone=alone)
             now = described.read(connection, change.place, schema=change.schema)
-            if alone or not change.needs_all(now, indexed=_has_vector_index(connection)):
+            # Only the owner of a table can index it; until he does (`quoth maintain --reindex`), search goes without.
+            if alone or not change.needs_all(now, indexed=_has_vector_index(connection) or not _is_owner(connection)):
                 return _replace(connection, change, now, alone=alone)
         alone = True
 
@@ -126,7 +127,7 @@ def _replace(connection: Connection, change: Change, now: Published | None, *, a
         profile=change.profile,
         vectors=change.vectors,
     )
-    if alone and new.evidence > FEW and not _has_vector_index(connection):
+    if alone and new.evidence > FEW and not _has_vector_index(connection) and _is_owner(connection):
         _make_vector_index(connection, change.vectors)
     if anew:
         connection.execute("DELETE FROM terms")
@@ -203,8 +204,19 @@ def _has_vector_index(connection: Connection) -> bool:
     return found.fetchone() is not None
 
 
+def _is_owner(connection: Connection) -> bool:
+    found = connection.execute(
+        "SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c WHERE c.oid = 'sentences'::regclass"
+    ).fetchone()
+    return found == (True,)
+
+
 def _make_vector_index(connection: Connection, vectors: str) -> None:
-    connection.execute(sql.SQL("SET LOCAL maintenance_work_mem = {}").format(_MEMORY))
+    connection.execute(
+        "SELECT set_config('maintenance_work_mem', %(least)s, true) "
+        "WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes(%(least)s)",
+        {"least": _MEMORY},
+    )
     connection.execute(
         f"CREATE INDEX sentences_by_vector ON sentences USING hnsw (vector {vectors}_cosine_ops) "
         "WITH (m = 16, ef_construction = 64)"
