@@ -55,7 +55,8 @@ class PostgresStore:
         borrowed = [connection]
 
         def reopen() -> tuple[Connection, Published]:
-            self._end(borrowed.pop())
+            while borrowed:  # none where the last attempt failed
+                self._end(borrowed.pop())
             fresh, seen = self._begin()
             borrowed.append(fresh)
             return fresh, seen
