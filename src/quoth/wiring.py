@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -49,13 +50,24 @@ def default_cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
 
 def open_store(place: str | Path, settings: StoreSettings) -> Store:
     """The index in a folder, or in the PostgreSQL database of an address."""
-    if str(place).startswith(_DATABASE):
+    if is_database(place):
         from quoth.stores.postgres import PostgresStore
 
         return PostgresStore(str(place), schema=settings.schema, vectors=settings.vectors, ef_search=settings.ef_search)
     from quoth.stores.embedded import EmbeddedStore
 
     return EmbeddedStore(Path(place), faiss_threshold=settings.faiss_threshold)
+
+
+def is_database(place: str | Path) -> bool:
+    """Whether a place is the address of a database; `SettingsError` for the address of anything else."""
+    scheme = re.match(r"([A-Za-z][\w+.-]*):/", str(place))
+    if scheme is None or str(place).startswith(_DATABASE):
+        return scheme is not None
+    raise SettingsError(  # without the address: it may hold a password
+        f"an index cannot be at an address that begins with '{scheme[1]}:'",
+        hint="Give a folder, or postgresql://user@host/database.",
+    )
 
 
 def maintain_store(
@@ -80,7 +92,7 @@ def migrate_store(place: str | Path, settings: StoreSettings) -> tuple[str, int 
 
 
 def _database(place: str | Path, what: str) -> str:
-    if not str(place).startswith(_DATABASE):
+    if not is_database(place):
         raise SettingsError(
             f"{place} is a folder, and only an index in a database is {what}",
             hint="Give --store postgresql://user@host/database, or set QUOTH_STORE.",
@@ -193,7 +205,7 @@ def open_query_log(settings: Settings) -> QueryLog | PostgresQueryLog | None:
 
 @lru_cache(maxsize=4)
 def _query_log(place: str, schema: str) -> QueryLog | PostgresQueryLog:
-    if place.startswith(_DATABASE):
+    if is_database(place):
         from quoth.stores.postgres.query_log import PostgresQueryLog
 
         return PostgresQueryLog(place, schema=schema)

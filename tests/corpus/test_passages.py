@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -107,9 +108,13 @@ def test_every_sentence_is_in_a_passage_and_no_passage_is_too_long_or_leaves_its
         assert all(each.section[: len(one.section)] == one.section for each in inside)
         assert one.tokens == sum(count_tokens(each.text) for each in inside) <= MOST
         assert one.section or all(not each.section for each in inside)
+    counted = Counter(one.section for one in found)
     for before, after in pairwise(found):
         shared = sentences[after.first : before.last + 1]
         assert sum(count_tokens(each.text) for each in shared) <= MOST_OVERLAP
         assert after.first > before.first
+        # A section that was cut is too long to be joined with anything, however short its last part is.
+        whole = all(counted[one.section] == 1 for one in (before, after))
         both = before.section[:-1] == after.section[:-1] != () and before.section != after.section
-        assert not both or min(before.tokens, after.tokens) >= LEAST or before.tokens + after.tokens > LONGEST
+        small = min(before.tokens, after.tokens) < LEAST and before.tokens + after.tokens <= LONGEST
+        assert not (whole and both and small)

@@ -183,3 +183,39 @@ def test_a_folder_needs_neither(tmp_path: Path, command: str) -> None:
 
     assert ran.code == 1
     assert "--store postgresql://" in ran.talk
+
+
+@pytest.mark.parametrize("place", [f"postgresql+psycopg://u:{SECRET}@h/db", f"mysql://u:{SECRET}@h/db"])
+@pytest.mark.parametrize("command", [("status",), ("migrate",), ("ingest", ".")], ids=lambda command: command[0])
+def test_an_address_of_something_else_is_no_folder(place: str, command: tuple[str, ...], tmp_path: Path) -> None:
+    ran = run(*command, "--store", place, folder=tmp_path)
+
+    assert ran.code == 1
+    assert "postgresql://user@host/database" in ran.talk
+    assert SECRET not in ran.talk
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_long_types_tags_and_words_are_taken(database: Database, tmp_path: Path) -> None:
+    other = Database(database.url, new_schema(), tmp_path)
+    long = "".join(chr(0x4E00 + number % 5000) for number in range(6000))
+    text = f"---\ndocument_type: {long}\ntags: {{crop: {long}}}\n---\n\nSow it.\n"
+    write_files(other.folder, {"long.md": text})
+    try:
+        ran = other.run("ingest", other.folder, "--profile", other.profile)
+        assert ran.code == 0, ran.talk
+        found = objects(
+            other.run("ask", "Sow it", "--tag", f"crop={long}", "--json", "--set", "decision.abstain=false")
+        )
+        assert {one["doc_id"] for one in found[0]["answer_sentences"]} == {"long.md"}
+    finally:
+        drop_schema(database.url, other.schema)
+
+
+def test_the_summary_names_the_schema_that_was_written(database: Database, tmp_path: Path) -> None:
+    other = Database(database.url, new_schema(), tmp_path)
+    try:
+        arguments = ("ingest", other.folder, "--store", database.url, "--set", f"store.schema={other.schema}")
+        assert other.schema in run(*arguments, variables=HASH).talk
+    finally:
+        drop_schema(database.url, other.schema)

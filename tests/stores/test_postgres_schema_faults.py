@@ -79,7 +79,7 @@ def test_an_older_schema_is_refused_to_readers_and_brought_up_to_date_by_a_write
     latest = with_another(monkeypatch, COLUMN)
     with pytest.raises(IndexMismatch, match=f"reads {latest}") as raised:
         serves_the_old_generation(store)
-    assert "Ingest something" in said(raised.value)
+    assert "quoth migrate" in said(raised.value)
 
     embedder = HashEmbedder()
     write(store, [OLD], embedder=embedder)

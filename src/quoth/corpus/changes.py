@@ -183,6 +183,10 @@ def _in_order(
             future.cancel()
 
 
+_LONGEST_NAME = 2_000
+"""Bytes of a document's id: what a database can still index."""
+
+
 def _check_name(file: SourceFile) -> None:
     """A file name may be any bytes; one that is not Unicode cannot be cited."""
     try:
@@ -190,6 +194,9 @@ def _check_name(file: SourceFile) -> None:
     except UnicodeEncodeError as error:
         shown = file.doc_id.encode(errors="surrogateescape").decode(errors="backslashreplace")
         raise UnreadableFile(shown, "its name is not valid Unicode", hint="Rename the file.") from error
+    if len(file.doc_id.encode()) > _LONGEST_NAME:
+        why = f"its path has more than {_LONGEST_NAME} bytes"
+        raise UnreadableFile(f"{file.doc_id[:80]}…", why, hint="Move it up, or ingest a folder nearer to it.")
 
 
 def _fingerprint(sha256: str, form: str, extractor: str, *, fields: Mapping[str, Any], profile: Profile) -> str:

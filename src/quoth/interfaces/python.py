@@ -194,13 +194,10 @@ class Quoth:
                 engine = engine.with_settings(with_value(engine.settings, "context.max", most, source="the call"))
             started = time.perf_counter()
             retrieved = _retrieve(asked, reader, engine, done or (lambda _: None))
-            if (log := open_query_log(engine.settings)) is not None:
-                log.record(
-                    retrieved.retrieval,
-                    time=datetime.now(UTC).isoformat(),
-                    milliseconds=1000 * (time.perf_counter() - started),
-                )
-            return retrieved
+            taken = time.perf_counter() - started
+        if (log := open_query_log(engine.settings)) is not None:
+            log.record(retrieved.retrieval, time=datetime.now(UTC).isoformat(), milliseconds=1000 * taken)
+        return retrieved
 
     def answer_each(
         self,
@@ -343,11 +340,13 @@ def ingest_paths(
     """Bring the index up to date with the files under `paths`."""
     from quoth.ingest import ingest  # a question does not need the splitter
 
-    with closing(open_store(index, overrides.over({}, profile="none").store)) as store:
+    # Where an index is, no profile says: it is not known before the index is read.
+    place = overrides.over({}, profile="none").store
+    with closing(open_store(index, place)) as store:
         chosen = load_profile(profile) if profile else _stored_profile(store) or load_profile(DEFAULT_PROFILE)
     settings = overrides.over(chosen.settings, profile=chosen.name)
     embedder = open_embedder(settings.embedding)
-    with closing(open_store(index, settings.store)) as store:
+    with closing(open_store(index, place)) as store:
         return ingest(
             paths,
             store=store,

@@ -16,6 +16,7 @@ from quoth.interfaces.cli.options import (
     JsonOption,
     SetOption,
     open_quoth,
+    overrides,
     place_name,
 )
 from quoth.interfaces.cli.progress import progress_bars
@@ -114,7 +115,10 @@ def _judge(
         try:
             text_of = texts_of(open_quoth(index))
         except NoIndex:
-            typer.echo(f"there is no index at {place_name(index)}: the citations are not sliced again", err=True)
+            typer.echo(
+                f"there is no index at {place_name(index, overrides(None, None))}: the citations are not sliced again",
+                err=True,
+            )
     judged, problems = judge_run(run, items, text_of=text_of)
     return judged[:limit], (*problems, *(gold_problems(items[:limit], text_of) if text_of else ()))
 

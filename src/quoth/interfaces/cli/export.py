@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from quoth.errors import QuothError
-from quoth.interfaces.cli.options import DEFAULT_INDEX, IndexOption, overrides
+from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, overrides
 from quoth.interfaces.cli.progress import progress_bars
 from quoth.protocols import Progress, Reader
 from quoth.render import document_json, json_line, sentence_json
@@ -18,7 +18,10 @@ from quoth.wiring import open_store
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")], index: IndexOption = DEFAULT_INDEX
+    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    index: IndexOption = DEFAULT_INDEX,
+    config: ConfigOption = None,
+    assignments: SetOption = None,
 ) -> None:
     """Write the whole index as plain files: documents, sentences.jsonl and embeddings.npy.
 
@@ -26,7 +29,7 @@ def command(
 
     Example: `quoth export out/`
     """
-    store = open_store(index, overrides(None, None).over({}, profile="none").store)
+    store = open_store(index, overrides(config, assignments).over({}, profile="none").store)
     with closing(store), store.read() as reader, progress_bars() as progress:
         try:
             folder.mkdir(parents=True, exist_ok=True)

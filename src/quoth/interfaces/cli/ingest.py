@@ -50,7 +50,7 @@ def command(
         typer.echo("interrupted: the index serves what it held before; run the same command to go on", err=True)
         raise typer.Exit(130) from None
     if not quiet:
-        for line in _summary(report, place_name(index)):
+        for line in _summary(report, place_name(index, overrides(config, assignments))):
             typer.echo(_shown(line), err=True)
     for refused in report.refused:
         kept = "; the index keeps what it held of it before" if refused.kept else ""

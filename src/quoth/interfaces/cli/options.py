@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from quoth.errors import QuothError, SettingsError
 from quoth.interfaces.python import Quoth
-from quoth.settings import Overrides, Settings, environment_settings, read_settings_file
+from quoth.settings import Overrides, environment_settings, read_settings_file
 from quoth.wiring import open_store
 
 DEFAULT_INDEX = ".quoth"
@@ -22,7 +23,8 @@ def complete_doc_id(context: typer.Context, incomplete: str) -> list[str]:
     """Document ids for the shell's completion; nothing when there is no index to read."""
     index = context.params.get("index") or os.environ.get("QUOTH_INDEX") or os.environ.get("QUOTH_STORE")
     try:
-        with open_store(index or DEFAULT_INDEX, Settings().store).read() as reader:
+        settings = overrides(None, None).over({}, profile="none").store
+        with closing(open_store(index or DEFAULT_INDEX, settings)) as store, store.read() as reader:
             return [info.id for info in reader.documents() if info.id.startswith(incomplete)]
     except QuothError:
         return []
@@ -60,9 +62,9 @@ AsOfOption = Annotated[str | None, typer.Option("--as-of", metavar="DAY", help="
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def place_name(index: str) -> str:
+def place_name(index: str, given: Overrides) -> str:
     """Where an index is, as people may see it: without a password."""
-    return open_store(index, Settings().store).place
+    return open_store(index, given.over({}, profile="none").store).place
 
 
 def overrides(config: Path | None, assignments: Sequence[str] | None) -> Overrides:

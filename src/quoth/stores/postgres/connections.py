@@ -40,8 +40,8 @@ _READ_MILLISECONDS = 30_000
 # The extension may live in any schema: its types and operators must be found wherever that is. Where there is none yet,
 # the first write makes it in `public`, and connections that are older than that must find it too.
 _CONFIGURE = """
-SELECT set_config('search_path', concat_ws(', ', quote_ident(%(schema)s), coalesce((
-           SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', pg_catalog.quote_ident(%(schema)s), coalesce((
+           SELECT pg_catalog.quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
            WHERE e.extname = 'vector'), 'public')), false),
        set_config('statement_timeout', %(statement_timeout)s, false),
        -- A client that is gone, with its machine or alone, must not keep its locks until the statement is done.
@@ -59,8 +59,9 @@ class Connections:
     """Makes connections as they are needed. After a fork the child makes its own."""
 
     def __init__(self, url: str, schema: str) -> None:
-        if not 0 < len(schema.encode("utf-8", "replace")) <= _MOST_NAME or "\0" in schema:
-            raise SettingsError(f"'{schema}' cannot name a schema", hint=f"Use a name of 1 to {_MOST_NAME} bytes.")
+        named = schema.encode("utf-8", "surrogatepass")
+        if not 0 < len(named) <= _MOST_NAME or "\0" in schema or named != schema.encode("utf-8", "replace"):
+            raise SettingsError(f"{schema!a} cannot name a schema", hint=f"Use a name of 1 to {_MOST_NAME} bytes.")
         self.place = faults.place_of(url, schema)
         self.schema = schema
         self._url = url

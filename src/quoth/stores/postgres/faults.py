@@ -47,6 +47,7 @@ _BY_STATE: dict[str, tuple[type[IndexFault], str]] = {
     "42501": (IndexUnwritable, _RIGHTS),
     "42P01": (IndexDamaged, "A table is missing: ingest into another schema, or restore this one."),
     "42703": (IndexDamaged, "A column is missing: ingest into another schema, or restore this one."),
+    "54": (IndexFault, "A value is too long for the server to index: see what it names, and shorten it."),
     "XX": (IndexDamaged, "The server reports damage: see its log, and restore the database."),
     "58": (IndexFault, "The server reports errors of its disk: see its log."),
     "23": (IndexDamaged, "What was written contradicts itself; nothing was published."),

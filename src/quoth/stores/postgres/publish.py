@@ -10,6 +10,7 @@ is, its model, its profile or its indexes, has all to itself. Whoever waits too 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -22,10 +23,11 @@ from quoth.stores.postgres.analysis import analyse_again
 from quoth.stores.postgres.connections import Connection
 from quoth.stores.postgres.described import Published
 from quoth.stores.postgres.search import FEW
+from quoth.stores.postgres.texts import storable
 from quoth.text.terms import ANALYSIS_VERSION
 from quoth.types import IndexInfo, ModelIdentity
 
-_WAIT = "30s"
+_WAIT = "5min"  # for another writer to publish, which builds an index at times
 _BUCKETS = 512  # bounded, because the server's table of locks is
 _MEMORY = "256MB"  # to build an index with, unless the server grants more
 _KEPT = "7 days"  # how long vectors wait for a write that does not come back
@@ -61,7 +63,7 @@ def publish(connection: Connection, change: Change) -> Published:
     while True:
         with connection.transaction():
             connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_WAIT))
-            _lock(connection, change, alone=alone)
+            _lock(connection, change.schema, (*change.put, *change.removed), alone=alone)
             now = described.read(connection, change.place, schema=change.schema)
             # Only the owner of a table can index it; until he does (`quoth maintain --reindex`), search goes without.
             if alone or not change.needs_all(now, indexed=_has_vector_index(connection) or not _is_owner(connection)):
@@ -89,13 +91,25 @@ def refuse_mixture(connection: Connection, place: str, *, old: IndexInfo, model:
         )
 
 
-def _lock(connection: Connection, change: Change, *, alone: bool) -> None:
-    ours = _hash(f"quoth {change.schema}")
+def move(connection: Connection, schema: str, roots: Mapping[str, str]) -> None:
+    """Tell documents, by id, the folder that they are in now."""
+    with connection.transaction():
+        connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_WAIT))
+        _lock(connection, schema, roots, alone=False)
+        connection.execute(
+            "UPDATE documents d SET root = m.root FROM unnest(%s::text[], %s::text[]) AS m (name, root) "
+            "WHERE d.name = m.name",
+            (list(map(storable, roots)), list(map(storable, roots.values()))),
+        )
+
+
+def _lock(connection: Connection, schema: str, doc_ids: Iterable[str], *, alone: bool) -> None:
+    ours = _hash(f"quoth {schema}")
     if alone:
         connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (ours,))
         return
     connection.execute("SELECT pg_advisory_xact_lock_shared(%s, -1)", (ours,))
-    buckets = sorted({_hash(doc_id) % _BUCKETS for doc_id in (*change.put, *change.removed)})  # in order: no deadlock
+    buckets = sorted({_hash(doc_id) % _BUCKETS for doc_id in doc_ids})  # in order: no deadlock
     connection.execute("SELECT pg_advisory_xact_lock(%s, b) FROM unnest(%s::integer[]) AS b", (ours, buckets))
 
 
@@ -106,6 +120,11 @@ def _hash(text: str) -> int:
 def _replace(connection: Connection, change: Change, now: Published | None, *, alone: bool) -> Published:
     if now is not None and now.info.model != change.model:
         refuse_mixture(connection, change.place, old=now.info, model=change.model)
+    elif now is not None and now.vectors != change.vectors:
+        raise IndexMismatch(
+            f"{change.place} has meanwhile been made with store.vectors={now.vectors}",
+            hint=f"Set store.vectors to {now.vectors}, and run the same command again.",
+        )
     connection.execute("TRUNCATE term_changes")
     _count_terms(connection, "-count(*)", "leaving")
     connection.execute("DELETE FROM documents d USING leaving l WHERE d.name = l.name")

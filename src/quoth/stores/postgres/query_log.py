@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, sql
 
 from quoth.errors import IndexFault
 from quoth.quality import QualitySummary, summary_of
@@ -25,7 +25,7 @@ REST_SECONDS = 5.0
 """How long a database that failed is left alone."""
 
 _NAMES = ", ".join(f'"{name}"' for name in COLUMNS)
-_INSERT = f"INSERT INTO query_log ({_NAMES}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
+_INSERT = f"INSERT INTO {{}} ({_NAMES}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
 # As the file has them: a time in one form, and JSON as text.
 _SHOWN = {
     "time": """to_char("time" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')""",
@@ -33,7 +33,7 @@ _SHOWN = {
     "degraded": "degraded::text",
 }
 _SELECT = (
-    f"SELECT {', '.join(_SHOWN.get(name, name) for name in COLUMNS)} FROM query_log "
+    f"SELECT {', '.join(_SHOWN.get(name, name) for name in COLUMNS)} FROM {{}} "
     'WHERE "time" >= %s ORDER BY "time" DESC, id DESC LIMIT %s'
 )
 _log = logging.getLogger(__name__)
@@ -44,6 +44,8 @@ class PostgresQueryLog:
 
     def __init__(self, url: str, *, schema: str, clock: Callable[[], float] = clocks.monotonic) -> None:
         self._connections = Connections(url, schema)
+        # Named in full: another index may have one further down the search path.
+        self._table = sql.Identifier(schema, "query_log")
         self._clock = clock
         self._lock = threading.Lock()
         self._again: float | None = None
@@ -76,7 +78,7 @@ class PostgresQueryLog:
         connection = self._connections.borrow()
         try:
             with faults.reading(place):
-                rows = connection.execute(_SELECT, (start, limit)).fetchall()
+                rows = connection.execute(sql.SQL(_SELECT).format(self._table), (start, limit)).fetchall()
         except IndexFault as fault:
             if isinstance(fault.__cause__, errors.UndefinedTable | errors.InvalidSchemaName):
                 raise no_index(place) from fault
@@ -96,7 +98,10 @@ class PostgresQueryLog:
     def _written(self, row: tuple[object, ...]) -> None:
         connection = self._connections.borrow()
         try:
-            connection.execute(_INSERT, [one.replace("\0", " ") if isinstance(one, str) else one for one in row])
+            connection.execute(
+                sql.SQL(_INSERT).format(self._table),
+                [one.replace("\0", " ") if isinstance(one, str) else one for one in row],
+            )
         finally:
             self._end(connection)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -106,9 +107,16 @@ page_row = shared.page_row
 page = shared.page
 
 
+_LONGEST_LABEL = 500
+"""Characters. A GIN index takes no key of more than some 2,700 bytes."""
+
+
 def label(facet: str, value: str) -> str:
-    """A tag as one text, for filters."""
-    return f"{comparable(facet)}{_SEPARATOR}{comparable(value)}"
+    """A tag as one text, for filters: it is compared and never shown, so a long one is known by its hash."""
+    written = f"{comparable(facet)}{_SEPARATOR}{comparable(value)}"
+    if len(written) <= _LONGEST_LABEL:
+        return written
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sentence(row: Row) -> Sentence:

@@ -80,7 +80,7 @@ ideal AS MATERIALIZED (SELECT sum(worth) AS score FROM worths)"""
 
 _SHARE = "round(least(1, {score} / (SELECT i.score FROM ideal i))::numeric, 6)"
 _ROUNDING = "1e-9 * (SELECT i.score FROM ideal i)"  # sums in another order
-_FREQUENCY = "round(1 / (1.6449340668482264 * (1 - ts_rank('{1,1,1,1}', s.search, t.token))) - 0.5)"
+_FREQUENCY = "round(1 / (1.6449340668482264 * (1 - pg_catalog.ts_rank('{1,1,1,1}'::real[], s.search, t.token))) - 0.5)"
 
 
 def _points(found: str, plain: bool) -> str:

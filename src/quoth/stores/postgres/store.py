@@ -113,8 +113,10 @@ class PostgresStore:
         connection = self._connections.borrow()
         try:
             row = self._first(connection)
-        except psycopg.Error as error:
+        except BaseException as error:
             self._end(connection)
+            if not isinstance(error, psycopg.Error):
+                raise
             if isinstance(error, errors.UndefinedTable | errors.InvalidSchemaName):
                 raise no_index(place) from error
             if not faults.lost(error):

@@ -67,7 +67,7 @@ def check(place: str, version: int) -> None:
     if version < latest():
         raise IndexMismatch(
             f"{place} has version {version}; this version of Quoth reads {latest()}",
-            hint="Ingest something, which brings it up to date, or migrate the database.",
+            hint="Bring it up to date: quoth migrate --store ADDRESS.",
         )
 
 

@@ -17,9 +17,9 @@ from quoth.stores.postgres import described, rows
 from quoth.stores.postgres.connections import Connection
 from quoth.stores.postgres.described import Published
 from quoth.stores.postgres.faults import writing
-from quoth.stores.postgres.publish import Change, publish, refresh_statistics, refuse_mixture
+from quoth.stores.postgres.publish import Change, move, publish, refresh_statistics, refuse_mixture
 from quoth.stores.postgres.staging import Staging
-from quoth.stores.postgres.texts import original, storable
+from quoth.stores.postgres.texts import original
 from quoth.text.terms import ANALYSIS_VERSION
 from quoth.types import IndexInfo, SplitDocument, Vectors
 
@@ -105,11 +105,7 @@ class Write:
             self._staging.finish(removed)
             # Where a document was found is no part of the index's identity: that needs no new generation.
             if moved:
-                self._connection.execute(
-                    "UPDATE documents d SET root = m.root FROM unnest(%s::text[], %s::text[]) AS m (name, root) "
-                    "WHERE d.name = m.name",
-                    (list(map(storable, moved)), list(map(storable, moved.values()))),
-                )
+                move(self._connection, self._schema, moved)
         return removed
 
     def _check_vectors(self) -> None:

@@ -48,7 +48,7 @@ CREATE TABLE documents (
     tags json NOT NULL,                              -- json, not jsonb: the order of the facets counts
     text text NOT NULL
 );
-CREATE INDEX documents_by_type ON documents (document_type);
+CREATE INDEX documents_by_type ON documents USING hash (document_type);  -- of any length
 
 CREATE TABLE sentences (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
