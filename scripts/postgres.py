@@ -51,9 +51,10 @@ def main() -> int:
     parser.add_argument("--url", help="a server with pgvector; else one is started")
     parser.add_argument("--vectors", type=Path, help="an index whose sentences and vectors are taken")
     parser.add_argument("--sentences", type=int, nargs="+", default=[45_000, 500_000])
+    parser.add_argument("--shared-buffers", default="1GB", help="of the server that is started")
     parser.add_argument("--kind", choices=["vector", "halfvec"], default="vector")
     options = parser.parse_args()
-    with server(options.url) as url:
+    with server(options.url, shared_buffers=options.shared_buffers) as url:
         if options.what == "same":
             folders = [ROOT / "examples" / name for name in ("agriculture", "governance")]
             for folder in [*folders, *(options.root / name for name in options.sets)]:
@@ -66,7 +67,7 @@ def main() -> int:
 
 
 @contextmanager
-def server(url: str | None) -> Iterator[str]:
+def server(url: str | None, *, shared_buffers: str) -> Iterator[str]:
     if url:
         yield url
         return
@@ -77,7 +78,7 @@ def server(url: str | None) -> Iterator[str]:
         running = get_server(Path(folder) / "d", cleanup_mode="delete", start=False)
         running.ensure_pgdata_inited()
         with (Path(folder) / "d" / "postgresql.auto.conf").open("a") as file:
-            file.write("shared_buffers = '1GB'\nmaintenance_work_mem = '2GB'\nmax_wal_size = '4GB'\n")
+            file.write(f"shared_buffers = '{shared_buffers}'\nmaintenance_work_mem = '2GB'\nmax_wal_size = '4GB'\n")
         running.start()
         try:
             yield running.get_uri()
