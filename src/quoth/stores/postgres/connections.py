@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
@@ -13,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from quoth.errors import IndexBusy, SettingsError
+from quoth.errors import IndexBusy, IndexFault, SettingsError
 from quoth.stores.postgres import faults
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
@@ -32,6 +33,7 @@ _OPTIONS = {  # unless the URL says otherwise
 }
 _POOL_SECONDS = 30.0
 _SOON_SECONDS = 3.0  # after which a pool that gave nothing is asked why, and gives up connecting
+_AGAIN_SECONDS = 0.2
 _IDLE_SECONDS = 120.0
 _MOST = 16
 _MOST_NAME = 63  # bytes; PostgreSQL would cut a longer name short without a word
@@ -93,10 +95,22 @@ class Connections:
                 return
         connection.close()
 
-    def refresh(self) -> None:
-        """Drop the idle connections that are lost, after one turned out to be."""
+    def replacement(self) -> Connection:
+        """A connection that is made now, for one that turned out to be lost; to be given back.
+
+        Another of the pool may be about to be lost as well, and still answer: a backend that was told to end does so
+        in its own time. The idle ones that are gone already are dropped.
+        """
         with suppress(psycopg.Error):
             self._opened().check()
+        until = time.monotonic() + _SOON_SECONDS
+        while True:
+            try:
+                return self._connect(_READ_MILLISECONDS)
+            except IndexFault:  # a server that is started again may be back in a moment
+                if time.monotonic() > until:
+                    raise
+            time.sleep(_AGAIN_SECONDS)
 
     @contextmanager
     def writer(self) -> Iterator[Connection]:

@@ -121,9 +121,7 @@ class PostgresStore:
                 raise no_index(place) from error
             if not faults.lost(error):
                 raise faults.fault(place, error, doing="read") from error
-            # An idle connection outlives its server. Others may have as well: have them tried before the next.
-            self._connections.refresh()
-            connection = self._connections.borrow()
+            connection = self._connections.replacement()  # an idle connection outlives its server
             try:
                 with faults.reading(place):
                     row = self._first(connection)
