@@ -72,7 +72,7 @@ $(VENV)/.system: scripts/system_parts.sh $(VENV)/.dev
 lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--extra faiss --extra hub pyproject.toml requirements/build.in -o requirements/run.txt
+		--extra faiss --extra hub --extra serve pyproject.toml requirements/build.in -o requirements/run.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--all-extras --group dev pyproject.toml requirements/build.in -c requirements/run.txt -o requirements/dev.txt
 
