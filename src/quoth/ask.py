@@ -11,7 +11,7 @@ from quoth.confidence import confidence_of
 from quoth.conflicts import conflicts_of
 from quoth.corpus.authority import statement_of
 from quoth.decide import Case, checks, decide
-from quoth.engine import Engine
+from quoth.engine import Engine, Stage, silent
 from quoth.misses import explain, missing
 from quoth.protocols import Reader
 from quoth.retrieve.as_of import as_of
@@ -51,18 +51,20 @@ _NEAREST = 3
 """How many sentences an abstention shows as the nearest evidence."""
 
 
-def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
-    """Answer with verified quotes, or abstain with the reason."""
+def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = silent) -> Asked:
+    """Answer with verified quotes, or abstain with the reason. `done` is told the name of each stage when it is over."""
     settings = engine.settings
     reader = as_of(reader, question.filters.as_of)
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
     parts = parts_of(analysis, profile=engine.profile, settings=settings.retrieval)
+    done("analyse")
     found_for = [_find(part.analysis, reader=reader, engine=engine) for part in parts]
     covers = _cover(parts, found_for, reader=reader, engine=engine)
     whole = _find(analysis, reader=reader, engine=engine)
     evidence = [replace(one, ranked=cover.evidence) for one, cover in zip(found_for, covers, strict=True)]
     found = judged(merge(whole, evidence), analysis, reader=reader, engine=engine)
     ranked = found.ranked
+    done("search")
     engine = _in_force(engine, found)
     settings = engine.settings
 
@@ -77,11 +79,13 @@ def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
     )
     conflicts = _conflicts(found, analysis, reader=reader, engine=engine)
     selection = _with_both_sides(selection, conflicts, found)
+    done("select")
     nearest = tuple(Evidence(one.sentence, one.relevance, None) for one in ranked[:_NEAREST])
     raw = _confidence(selection.supporting or ranked, answerable, found.probe, engine)
     confidence = calibrated(raw.value, settings.calibration)
     case = Case(answerable, ranked, selection, confidence, _documents(selection.evidence or nearest, reader), reader)
     objections = decide(case, checks(settings.selection, decision_in_force(settings)))
+    done("decide")
     notes = _notes(found, selection, objections, reader=reader, engine=engine)
     outcome = _outcome(
         replace(case, analysis=analysis),
@@ -92,6 +96,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine) -> Asked:
         notes=notes,
         engine=engine,
     )
+    done("cite")
     trace = Trace(analysis, found.fused, ranked, covers, selection, found.probe, raw, objections, found.usage)
     return Asked(outcome, trace)
 

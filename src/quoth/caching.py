@@ -10,6 +10,8 @@ import hashlib
 import io
 import json
 import logging
+import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -54,6 +56,30 @@ class _Sealed:
             self._cache.put(key, _checksum(key, content) + content, seconds=self._seconds)
         except Exception:  # as above
             _log.exception("a cache raised an error")
+
+
+class CountedCache:
+    """Implements `Cache` by another one, and counts what it was asked for, by kind: hits and misses."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, bool]] = Counter()
+
+    @property
+    def counts(self) -> Mapping[tuple[str, bool], int]:
+        """By the kind of a key (`vector` or `found`) and whether it was there."""
+        with self._lock:
+            return dict(self._counts)
+
+    def get(self, key: str) -> bytes | None:
+        value = self._cache.get(key)
+        with self._lock:
+            self._counts[key.partition(":")[0], value is not None] += 1
+        return value
+
+    def put(self, key: str, value: bytes, *, seconds: float) -> None:
+        self._cache.put(key, value, seconds=seconds)
 
 
 def _checksum(key: str, content: bytes) -> bytes:

@@ -12,6 +12,13 @@ from quoth.select.relevance import Scale
 from quoth.settings import Settings
 from quoth.types import Probe
 
+Stage = Callable[[str], None]
+"""Told the name of each stage when it is done, by whoever wants to know how long it took."""
+
+
+def silent(_: str) -> None:
+    """For those who do not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:

@@ -9,6 +9,7 @@ QuothError
 ├── QuestionError       a question that cannot be asked
 ├── CalibrationError    nothing to calibrate with, or a calibration for something else
 ├── ModelError          the model's files are missing or damaged
+├── KeyFault            an API key that is unknown, or a file of keys that cannot be read
 ├── ProviderFault       a service that was asked did not give what it should; a question goes on without it
 └── IndexFault          the index cannot serve
     ├── NoIndex         there is none yet
@@ -81,6 +82,10 @@ class CalibrationError(QuothError):
 
 class ModelError(QuothError):
     code = "model"
+
+
+class KeyFault(QuothError):
+    code = "key"
 
 
 class ProviderFault(QuothError):

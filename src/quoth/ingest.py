@@ -12,7 +12,7 @@ from pathlib import Path
 
 from quoth.corpus.authority import names_section
 from quoth.corpus.changes import Changes, Refused
-from quoth.corpus.load import find_files, root_name
+from quoth.corpus.load import Found, find_files, find_in, root_name
 from quoth.errors import CorpusError, IndexBusy, ModelError, NoIndex, SettingsError
 from quoth.profile import Profile
 from quoth.protocols import Embedder, Progress, Store
@@ -55,7 +55,53 @@ def ingest(
     A document whose file is gone stays, unless `prune` says otherwise or its file only has another name.
     """
     given = list(paths)
-    found = find_files(given)
+    return _ingest(
+        find_files(given),
+        given,
+        store=store,
+        embedder=embedder,
+        profile=profile,
+        settings=settings,
+        prune=prune,
+        progress=progress,
+    )
+
+
+def ingest_files(
+    root: Path,
+    doc_ids: Iterable[str],
+    *,
+    store: Store,
+    embedder: Embedder,
+    profile: Profile,
+    settings: IngestSettings,
+    progress: Progress | None,
+) -> IngestReport:
+    """Bring the index up to date with certain files of a folder, and leave all others alone."""
+    found = find_in(root, doc_ids)
+    return _ingest(
+        found,
+        (),
+        store=store,
+        embedder=embedder,
+        profile=profile,
+        settings=settings,
+        prune=False,
+        progress=progress,
+    )
+
+
+def _ingest(
+    found: Found,
+    given: Sequence[Path],
+    *,
+    store: Store,
+    embedder: Embedder,
+    profile: Profile,
+    settings: IngestSettings,
+    prune: bool,
+    progress: Progress | None,
+) -> IngestReport:
     if not found.files:
         others = ", ".join(f"{count} {ending}" for ending, count in found.ignored.most_common(5))
         raise CorpusError(

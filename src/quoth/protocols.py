@@ -148,6 +148,10 @@ class Store(Protocol):
         """Bytes that the index takes where it is kept."""
         ...
 
+    def published(self) -> float | None:
+        """When the current generation was published, in seconds since 1970; None where there is none."""
+        ...
+
     def read(self) -> AbstractContextManager[Reader]:
         """Open the current generation; `NoIndex` when there is none. Threads may each hold a reader at once."""
         ...

@@ -33,6 +33,14 @@ def read_questions(lines: Iterable[str]) -> Iterator[Question | UnreadableLine]:
         yield _from_json(number, line) if is_json else Question(str(number), line, NO_FILTERS)
 
 
+def question_of(content: Mapping[str, Any], *, default_id: str) -> Question:
+    """A question from a JSON object; `ValueError` says what is wrong with it."""
+    text, given = content.get("question"), content.get("id")
+    if not isinstance(text, str):
+        raise ValueError('it has no "question" text')
+    return Question(default_id if given is None else str(given), text, _filters(content))
+
+
 def _from_json(number: int, line: str) -> Question | UnreadableLine:
     try:
         content = json.loads(line)
@@ -42,14 +50,10 @@ def _from_json(number: int, line: str) -> Question | UnreadableLine:
         return UnreadableLine(number, "it is nested too deeply")
     except ValueError:
         return UnreadableLine(number, "it holds a number that is too long")
-    if not isinstance(content, dict) or not isinstance(content.get("question"), str):
-        return UnreadableLine(number, 'it has no "question" text')
     try:
-        filters = _filters(content)
+        return question_of(content if isinstance(content, dict) else {}, default_id=str(number))
     except ValueError as error:
         return UnreadableLine(number, str(error))
-    given = content.get("id")
-    return Question(str(number if given is None else given), content["question"], filters)
 
 
 def _filters(content: Mapping[str, Any]) -> Filters:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from quoth.conflicts import conflicts_of
 from quoth.context import assemble
 from quoth.corpus.authority import statement_of, supersessions
-from quoth.engine import Engine
+from quoth.engine import Engine, Stage, silent
 from quoth.errors import ProviderFault
 from quoth.protocols import Reader
 from quoth.retrieve.as_of import as_of
@@ -33,15 +33,8 @@ from quoth.types import (
     Supersession,
 )
 
-Stage = Callable[[str], None]
-"""Told the name of each stage when it is done, by whoever wants to know how long it took."""
 
-
-def _silent(_: str) -> None:
-    pass
-
-
-def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage = _silent) -> Retrieved:
+def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage = silent) -> Retrieved:
     """The passages that an agent should read, ranked, labelled and laid out within its budget."""
     settings = engine.settings
     reader = as_of(reader, question.filters.as_of)

@@ -15,7 +15,7 @@ import yaml
 
 from quoth.errors import SettingsError
 
-NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_STORE", "QUOTH_CACHE_DIR", "QUOTH_PROFILE"})
+NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_STORE", "QUOTH_CACHE_DIR", "QUOTH_PROFILE", "QUOTH_SERVE"})
 """Variables with our prefix that name a place rather than a setting."""
 
 
@@ -194,6 +194,30 @@ class LogSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """What `quoth serve` grants to a request, a key and an upload, and where it keeps what is its own.
+
+    `threads` answer at once and `queue` requests may wait for them in each process; one more is sent away. `cors` is a
+    list of origins, with blanks between them. Limits of 0 are no limits.
+    """
+
+    state: str = ".quoth-service"
+    threads: int = _between(1, 256, 2)
+    queue: int = _between(0, 100_000, 128)
+    seconds: float = _between(0.1, 3_600, 30.0)
+    grace_seconds: float = _between(0, 3_600, 30.0)
+    per_minute: int = _between(0, 10**6, 600)
+    max_body_kb: int = _between(1, 10**6, 1_024)
+    max_upload_mb: int = _between(1, 10**5, 64)
+    max_batch: int = _between(1, 10**6, 1_000)
+    uploads: bool = True
+    open_metrics: bool = False
+    cors: str = ""
+    log_questions: bool = False
+    traces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CalibrationSettings:
     """What `quoth calibrate` found; in force when `threshold` is set, and refused unless `made_for` holds.
 
@@ -224,13 +248,14 @@ class Settings:
     store: StoreSettings = StoreSettings()
     cache: CacheSettings = CacheSettings()
     log: LogSettings = LogSettings()
+    service: ServiceSettings = ServiceSettings()
     calibration: CalibrationSettings = CalibrationSettings()
 
     @property
     def digest(self) -> str:
         """A short name for the values that can change an answer; threads, patience, keys and prices cannot."""
         values = asdict(self)
-        for section in ("store", "ingest", "cache", "log"):
+        for section in ("store", "ingest", "cache", "log", "service"):
             del values[section]
         for name in ("threads", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
             del values["embedding"][name]

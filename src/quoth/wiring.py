@@ -10,12 +10,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quoth.caching import CachedEmbedder, ResultCache
+from quoth.caching import CachedEmbedder, CountedCache, ResultCache
 from quoth.calibration import check_calibration, circumstances
 from quoth.engine import Engine
 from quoth.errors import IndexMismatch, ModelError, SettingsError
 from quoth.profiles import parse_profile
-from quoth.protocols import Cache, Embedder, Judge, Progress, Reranker, Store, TokenCounter
+from quoth.protocols import Embedder, Judge, Progress, Reranker, Store, TokenCounter
 from quoth.providers.evidence_model import load_evidence_model, load_scales
 from quoth.select.evidence import EvidenceReranker, Logistic
 from quoth.select.relevance import Scale
@@ -180,17 +180,17 @@ def _counter(named: str | None, embedding: EmbeddingSettings) -> TokenCounter:
 
 
 @lru_cache(maxsize=4)
-def open_cache(settings: CacheSettings) -> Cache | None:
+def open_cache(settings: CacheSettings) -> CountedCache | None:
     """Where vectors of questions and what was found for them are kept; None when nothing is."""
     if settings.redis_url is not None:
         from quoth.providers.redis_cache import RedisCache
 
-        return RedisCache(settings.redis_url, max_value_bytes=_MOST_CACHED)
+        return CountedCache(RedisCache(settings.redis_url, max_value_bytes=_MOST_CACHED))
     if settings.memory_mb == 0:
         return None
     from quoth.providers.memory_cache import MemoryCache
 
-    return MemoryCache(settings.memory_mb * 2**20)
+    return CountedCache(MemoryCache(settings.memory_mb * 2**20))
 
 
 def open_results(settings: CacheSettings) -> ResultCache | None:

@@ -17,7 +17,7 @@ from quoth.corpus.documents import Source, split_document
 from quoth.corpus.extraction import Extraction
 from quoth.corpus.kinds import AS_TEXT
 from quoth.corpus.load import Found, SourceFile, read_bytes, root_name
-from quoth.corpus.manifest import Rule, fields_for, read_manifest
+from quoth.corpus.manifest import Rule, fields_beside, fields_for, merged, read_manifest
 from quoth.corpus.worker import version
 from quoth.errors import SettingsError, UnreadableFile
 from quoth.profile import Profile
@@ -134,7 +134,7 @@ class Changes:
 
     def _read_if_changed(self, file: SourceFile, extraction: Extraction) -> _Read | None:
         _check_name(file)
-        fields = fields_for(file.doc_id, self._manifest(file.root))
+        fields = merged(fields_for(file.doc_id, self._manifest(file.root)), self._beside(file))
         data = read_bytes(file.path, label=file.doc_id, most_mb=self._settings.max_file_mb)
         sha256 = hashlib.sha256(data).hexdigest()
         extractor = "" if file.format in AS_TEXT else version(file.format)
@@ -151,6 +151,15 @@ class Changes:
             facets = [facet.name for facet in self._profile.facets]
             self._manifests[root] = read_manifest(root, facets=facets)
         return self._manifests[root]
+
+    def _beside(self, file: SourceFile) -> dict[str, Any]:
+        try:
+            return fields_beside(file.path, facets=[facet.name for facet in self._profile.facets])
+        except OSError as error:
+            why = f"the file with its metadata cannot be read: {error.strerror}"
+            raise UnreadableFile(file.doc_id, why, hint="Check the rights of the file.") from error
+        except SettingsError as error:  # it concerns this document alone
+            raise UnreadableFile(file.doc_id, str(error), hint=error.hint) from error
 
 
 @dataclass(frozen=True, slots=True)

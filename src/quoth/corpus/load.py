@@ -11,7 +11,10 @@ from pathlib import Path
 
 from quoth.corpus.encodings import encoding_of
 from quoth.corpus.kinds import FORMATS, recognise
+from quoth.corpus.manifest import BESIDE
 from quoth.errors import CorpusError, UnreadableFile
+
+_READABLE = f"Readable are: {', '.join(FORMATS)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,18 @@ def find_files(paths: Iterable[Path]) -> Found:
     return Found(tuple(by_id[doc_id] for doc_id in sorted(by_id)), ignored, tuple(closed))
 
 
+def find_in(root: Path, doc_ids: Iterable[str]) -> Found:
+    """Certain files of a folder, which is their root; one of no kind that can be read is named as not looked into."""
+    files: list[SourceFile] = []
+    closed: list[UnreadableFile] = []
+    for doc_id in sorted(set(doc_ids)):
+        if (form := recognise(root / doc_id)) is not None:
+            files.append(SourceFile(doc_id, root / doc_id, root, form))
+        else:
+            closed.append(UnreadableFile(doc_id, "it is of no kind that can be read", hint=_READABLE))
+    return Found(tuple(files), Counter(), tuple(closed))
+
+
 def _expand(given: Path, ignored: Counter[str], closed: list[UnreadableFile]) -> list[SourceFile]:
     if given.is_dir():
         return _walk(given, ignored, closed)
@@ -78,7 +93,7 @@ def _expand(given: Path, ignored: Counter[str], closed: list[UnreadableFile]) ->
         raise CorpusError(f"{given} does not exist", hint="Give a folder or a file with documents.")
     form = recognise(given)
     if form is None:
-        raise CorpusError(f"{given} is of no kind that can be read", hint=f"Readable are: {', '.join(FORMATS)}")
+        raise CorpusError(f"{given} is of no kind that can be read", hint=_READABLE)
     return [SourceFile(given.name, given, given.parent, form)]
 
 
@@ -106,7 +121,7 @@ def _walk(root: Path, ignored: Counter[str], closed: list[UnreadableFile]) -> li
                 continue
             if (form := recognise(path)) is not None:
                 files.append(SourceFile(path.relative_to(root).as_posix(), path, root, form))
-            elif path.parent != root or name not in {"corpus.yaml", "questions.jsonl"}:
+            elif not name.endswith(BESIDE) and (path.parent != root or name not in {"corpus.yaml", "questions.jsonl"}):
                 ignored[path.suffix.lower() or name] += 1
     return files
 

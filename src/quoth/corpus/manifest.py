@@ -1,4 +1,7 @@
-"""Document metadata from `corpus.yaml` (globs to fields) and from front matter, which wins."""
+"""Document metadata: from `corpus.yaml` (globs to fields), from a file beside the document, and from front matter.
+
+The later one wins.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from quoth.settings import parse_yaml
 from quoth.types import Metadata, Supersession, Tags
 
 MANIFEST_NAME = "corpus.yaml"
+BESIDE = ".meta.yaml"
+"""What the name of a file ends with that tells the fields of the document beside it: `guide.pdf.meta.yaml`."""
 _FIELDS = frozenset(
     {"title", "document_type", "is_binding", "effective_date", "superseded_by", "language", "tags"},
 )
@@ -64,6 +69,22 @@ def fields_for(doc_id: str, rules: Collection[Rule]) -> dict[str, Any]:
         if _glob(rule.match).fullmatch(doc_id):
             found = merged(found, rule.fields)
     return found
+
+
+def fields_beside(document: Path, *, facets: Collection[str]) -> dict[str, Any]:
+    """The fields in the file beside a document; none when there is no such file."""
+    path = document.with_name(document.name + BESIDE)
+    if not path.is_file():
+        return {}
+    content = parse_yaml(path.read_bytes(), what=path.name, hint=_HINT) or {}
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path.name} must hold a mapping of fields", hint=_HINT)
+    return dict(_rule({**content, "match": document.name}, place=path.name, facets=facets).fields)
+
+
+def check_fields(fields: Mapping[str, Any], *, place: str, facets: Collection[str]) -> None:
+    """`SettingsError` for a field that is unknown or has a wrong value."""
+    _rule({**fields, "match": "*"}, place=place, facets=facets)
 
 
 def with_tags(fields: Mapping[str, Any], facets: Collection[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from quoth import ask as read_path
 from quoth.corpus.printed import printed
-from quoth.engine import Engine
+from quoth.engine import Engine, Stage, silent
 from quoth.errors import NoIndex, QuestionError
 from quoth.profile import Profile
 from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
@@ -126,6 +126,14 @@ class Quoth:
         """One generation of the index, for whoever needs more than answers."""
         return self._store.read()
 
+    def published(self) -> float | None:
+        """When the current generation was published, in seconds since 1970; None where that cannot be told."""
+        return self._store.published()
+
+    def engine(self) -> Engine:
+        """What answers the questions now; the model is loaded when it was not."""
+        return self._engine_for(self.info)
+
     @property
     def info(self) -> IndexInfo:
         with self._store.read() as reader:
@@ -154,11 +162,12 @@ class Quoth:
         tags: Mapping[str, str | Sequence[str]] | None = None,
         document_types: str | Sequence[str] = (),
         as_of: str | None = None,
+        done: Stage = silent,
     ) -> Asked:
-        """The outcome together with the trace of every stage."""
+        """The outcome together with the trace of every stage; `done` is told the name of each when it is over."""
         asked = _question(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of)
         with self._store.read() as reader:
-            return read_path.ask(asked, reader=reader, engine=self._engine_for(reader.info))
+            return read_path.ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done)
 
     def retrieve(
         self,
@@ -184,7 +193,7 @@ class Quoth:
         document_types: str | Sequence[str] = (),
         as_of: str | None = None,
         most: int | None = None,
-        done: Callable[[str], None] | None = None,
+        done: Stage = silent,
     ) -> Retrieved:
         """The passages together with the trace; `done` is told the name of each stage when it is over."""
         asked = _question(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of)
@@ -193,7 +202,7 @@ class Quoth:
             if most is not None:
                 engine = engine.with_settings(with_value(engine.settings, "context.max", most, source="the call"))
             started = time.perf_counter()
-            retrieved = _retrieve(asked, reader, engine, done or (lambda _: None))
+            retrieved = _retrieve(asked, reader, engine, done)
             taken = time.perf_counter() - started
         if (log := open_query_log(engine.settings)) is not None:
             log.record(retrieved.retrieval, time=datetime.now(UTC).isoformat(), milliseconds=1000 * taken)
@@ -288,7 +297,7 @@ def _question(
     return question
 
 
-def _retrieve(question: Question, reader: Reader, engine: Engine, done: Callable[[str], None]) -> Retrieved:
+def _retrieve(question: Question, reader: Reader, engine: Engine, done: Stage) -> Retrieved:
     """From the cache, where the same was found for the same index and settings, or by looking."""
     from quoth.retrieval import retrieve, still_true  # an answer does not need it
 
@@ -354,6 +363,33 @@ def ingest_paths(
             profile=chosen,
             settings=settings.ingest,
             prune=prune,
+            progress=progress,
+        )
+
+
+def ingest_named(
+    folder: Path,
+    doc_ids: Sequence[str],
+    index: str | Path,
+    *,
+    profile: str | None,
+    overrides: Overrides,
+    progress: Progress | None,
+) -> IngestReport:
+    """Bring the index up to date with certain files of a folder; `profile` is for an index that is not there yet."""
+    from quoth.ingest import ingest_files
+
+    place = overrides.over({}, profile="none").store
+    with closing(open_store(index, place)) as store:
+        chosen = _stored_profile(store) or load_profile(profile or DEFAULT_PROFILE)
+        settings = overrides.over(chosen.settings, profile=chosen.name)
+        return ingest_files(
+            folder,
+            doc_ids,
+            store=store,
+            embedder=open_embedder(settings.embedding),
+            profile=chosen,
+            settings=settings.ingest,
             progress=progress,
         )
 

@@ -23,8 +23,11 @@ from quoth.interfaces.cli import (
     export,
     ingest,
     inspect,
+    keys,
+    mcp,
     remove,
     retrieve,
+    serve,
     verify,
 )
 
@@ -88,6 +91,9 @@ app.command("docs")(inspect.docs)
 app.command("show")(inspect.show)
 app.command("status")(inspect.status)
 app.command("export")(export.command)
+app.command("serve")(serve.command)
+app.command("mcp")(mcp.command)
+app.add_typer(keys.app, name="keys")
 app.command("demo")(demo.command)
 
 

@@ -58,6 +58,15 @@ class EmbeddedStore:
                     total += Path(inside, name).stat().st_size
         return total
 
+    def published(self) -> float | None:
+        """When the directory of the generation was made; a part that was rebuilt since makes it younger."""
+        with self._snapshot() as (_, info):
+            if info is None:
+                return None
+            with suppress(OSError):
+                return generations.directory(self._place, info.generation).stat().st_mtime
+        return None
+
     @contextmanager
     def read(self) -> Iterator[EmbeddedReader]:
         with self._snapshot() as (loan, info):

@@ -21,6 +21,7 @@ _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relkind = 'r'
 """
+_PUBLISHED = "SELECT extract(epoch FROM max(published))::float8 FROM ingestion_batches"
 
 
 class PostgresStore:
@@ -48,6 +49,18 @@ class PostgresStore:
         finally:
             self._connections.give_back(connection)
         return int(found[0]) if found else 0
+
+    def published(self) -> float | None:
+        try:
+            connection, _ = self._begin()
+        except NoIndex:
+            return None
+        try:
+            with faults.reading(self.place):
+                found = connection.execute(_PUBLISHED).fetchone()
+        finally:
+            self._end(connection)
+        return float(found[0]) if found and found[0] is not None else None
 
     @contextmanager
     def read(self) -> Iterator[PostgresReader]:

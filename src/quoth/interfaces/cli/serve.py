@@ -1,0 +1,98 @@
+"""`quoth serve`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quoth.errors import MissingExtra, NoIndex
+from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, overrides, place_name
+from quoth.interfaces.guard.access import check_access
+from quoth.interfaces.python import Quoth
+from quoth.settings import Overrides
+from quoth.wiring import open_store
+
+if TYPE_CHECKING:
+    from quoth.interfaces.http.service import Plan
+
+_KEEP_ALIVE_SECONDS = 30
+
+
+def command(
+    index: IndexOption = DEFAULT_INDEX,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="Port to listen on.")] = 8080,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that answer.")] = 1,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no key; only on this machine.")] = False,
+    profile: Annotated[
+        str | None, typer.Option("--profile", envvar="QUOTH_PROFILE", help="For an index that is not there yet.")
+    ] = None,
+    config: ConfigOption = None,
+    assignments: SetOption = None,
+) -> None:
+    """Serve answers over HTTP, with a web page for people.
+
+    Example: `quoth serve --no-auth`, then open http://127.0.0.1:8080
+    """
+    given = _with_threads(overrides(config, assignments), workers)
+    counts = tempfile.mkdtemp(prefix="quoth-metrics-")
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = counts  # where its library looks when it is imported, below
+    try:
+        try:
+            import uvicorn
+
+            from quoth.interfaces.http import logs
+            from quoth.interfaces.http.service import Plan
+            from quoth.interfaces.http.worker import VARIABLE, written
+        except ImportError as error:
+            raise MissingExtra("quoth serve", "serve") from error
+        plan = Plan(index=index, overrides=given, profile=profile, auth=not no_auth)
+        check_access(plan.state / "keys.json", host=host, auth=plan.auth)
+        _check_index(plan)
+        os.environ[VARIABLE] = written(plan)
+        shown = f"[{host}]" if ":" in host else host
+        typer.echo(f"Serving {place_name(index, given)} on http://{shown}:{port} (stop with Ctrl-C).", err=True)
+        logs.set_up()
+        uvicorn.run(
+            "quoth.interfaces.http.worker:make",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=round(plan.settings.grace_seconds) or None,
+        )
+    finally:
+        shutil.rmtree(counts, ignore_errors=True)
+
+
+def _with_threads(given: Overrides, workers: int) -> Overrides:
+    """Unless the user says otherwise, the processes share the cores, which each would take for its own."""
+    key = "embedding.threads"
+    named = key in given.flags or key in given.environment or "threads" in (given.file.get("embedding") or {})
+    if workers == 1 or named:
+        return given
+    share = max(1, (os.cpu_count() or 1) // workers)
+    return replace(given, flags={**given.flags, key: str(share)})
+
+
+def _check_index(plan: Plan) -> None:
+    """What is wrong with the index or the settings is said now, and not by every request."""
+    store = open_store(plan.index, plan.overrides.over({}, profile="none").store)
+    try:
+        Quoth(store, plan.overrides).settings()
+    except NoIndex as error:
+        if not plan.settings.uploads:
+            raise
+        typer.echo(f"note: {error}; the first document that is uploaded makes one.", err=True)
+    finally:
+        store.close()

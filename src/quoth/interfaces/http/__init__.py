@@ -1,0 +1,1 @@
+"""Quoth over HTTP: one application for programs, operators and the web page."""

@@ -1,0 +1,88 @@
+"""What clients are told when something goes wrong: a status, and always the same shape. Never a stack trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import HTTPException
+
+from quoth.errors import (
+    CorpusError,
+    IndexBusy,
+    IndexFault,
+    IndexMismatch,
+    IndexUnwritable,
+    KeyFault,
+    MissingExtra,
+    NoIndex,
+    OffsetMismatch,
+    ProviderFault,
+    QuestionError,
+    QuothError,
+    SettingsError,
+)
+
+
+class HttpFault(HTTPException):
+    """An error with its status. It is one of the framework's own so that it comes through its body parsing."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, hint: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, detail=message, headers=dict(headers or {}))
+        self.code = code
+        self.hint = hint
+
+
+def error_json(code: str, message: str, hint: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "hint": hint}}
+
+
+def busy(seconds: int) -> HttpFault:
+    return HttpFault(
+        503,
+        "busy",
+        "the service has more to do than it can",
+        hint=f"Try again in {seconds} s.",
+        headers={"Retry-After": str(seconds)},
+    )
+
+
+def too_slow(seconds: float) -> HttpFault:
+    hint = "Ask something shorter or narrower, or raise service.seconds."
+    return HttpFault(504, "timeout", f"it took longer than {seconds:g} s", hint=hint)
+
+
+def no_document(doc_id: str) -> HttpFault:
+    hint = "GET /documents lists the ids."
+    return HttpFault(404, "no-document", f"the index holds no document '{doc_id[:200]}'", hint=hint)
+
+
+_STATUS: tuple[tuple[type[QuothError], int], ...] = (  # the first that fits
+    (QuestionError, 422),
+    (CorpusError, 404),
+    (NoIndex, 503),
+    (IndexBusy, 503),
+    (IndexUnwritable, 507),
+    (IndexMismatch, 503),
+    (IndexFault, 503),
+    (ProviderFault, 502),
+    (KeyFault, 503),
+    (MissingExtra, 501),
+    (SettingsError, 500),
+    (OffsetMismatch, 500),
+)
+_OURS = "See the log of the service for this request."
+
+
+def as_fault(error: QuothError) -> HttpFault:
+    """An error of the program as one of HTTP. What concerns the operator alone is kept from clients."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    if isinstance(error, NoIndex):  # its message names a folder of this machine
+        return HttpFault(503, error.code, "there is no index yet", hint="Upload a document, or ingest a folder.")
+    if isinstance(error, QuestionError | CorpusError):
+        return HttpFault(status, error.code, str(error), hint=error.hint)
+    headers = {"Retry-After": "5"} if status == 503 else {}
+    said = "the index cannot be read now" if isinstance(error, IndexFault) else "the service is not set up for this"
+    return HttpFault(status, error.code, said, hint=_OURS, headers=headers)

@@ -1,0 +1,244 @@
+"""What every request passes, in and out: its id, its key, its limits, the headers, the log and the counts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import time
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from quoth.errors import QuothError
+from quoth.interfaces.guard.keys import Key
+from quoth.interfaces.guard.keys import Scope as Right
+from quoth.interfaces.http import logs, metrics
+from quoth.interfaces.http.faults import HttpFault, error_json
+from quoth.interfaces.http.service import Service
+
+OPEN = frozenset({"/", "/favicon.ico", "/healthz", "/health", "/readyz", "/openapi.json"})
+"""What needs no key: it says nothing about the documents."""
+_OPEN_FOLDER = "/web/"
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
+_SLOW_SECONDS = 30.0
+"""How long a client may keep quiet in the middle of what it sends."""
+_REFUSALS = {401: "auth", 403: "auth", 413: "too-large", 429: "rate", 503: "busy", 504: "timeout"}
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    # Whatever a document holds, a browser that opens it directly runs nothing.
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+    "cache-control": "no-store",
+}
+
+
+class Gate:
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await _Passage(self._app, self._service, scope, send).go(receive)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+
+class _Passage:
+    """One request on its way through."""
+
+    def __init__(self, app: ASGIApp, service: Service, scope: Scope, send: Send) -> None:
+        self._app = app
+        self._service = service
+        self._scope = scope
+        self._send = send
+        self._headers = Headers(scope=scope)
+        given = self._headers.get("x-request-id", "")
+        self._id = given if _ID.fullmatch(given) else secrets.token_hex(8)
+        self._rate: dict[str, str] = {}
+        self._key: Key | None = None
+        self._status = 0
+        self._sent = 0
+
+    async def go(self, receive: Receive) -> None:
+        started = time.perf_counter()
+        logs.REQUEST_ID.set(self._id)
+        self._scope.setdefault("state", {})["noted"] = {}
+        with self._service.traces.request(dict(self._headers)) as span:
+            try:
+                await self._admit()
+                self._scope["state"]["key"] = self._key
+                await self._app(self._scope, self._limited(receive), self._out)
+            except HttpFault as fault:
+                await self._complain(fault)
+            except Exception:
+                logs.LOG.exception("a request failed")
+                hint = f"Tell the operator of the service the request id {self._id}."
+                await self._complain(HttpFault(500, "internal", "something went wrong", hint=hint))
+            finally:
+                self._tell(time.perf_counter() - started, span)
+
+    async def _admit(self) -> None:
+        path, method = self._scope["path"], self._scope["method"]
+        if self._service.keys is None:
+            self._check_same_site()
+            return
+        if (
+            path in OPEN
+            or path.startswith(_OPEN_FOLDER)
+            or (path == "/metrics" and self._service.settings.open_metrics)
+        ):
+            return
+        self._key = self._holder()
+        wanted = Right.WRITE if method in {"PUT", "DELETE", "PATCH"} else Right.READ
+        if wanted not in self._key.scopes:
+            hint = "Use a key with the scope 'write': quoth keys add NAME --scope write."
+            raise HttpFault(403, "scope", f"this key may only {' and '.join(sorted(self._key.scopes))}", hint=hint)
+        per_minute = self._key.per_minute
+        limit = self._service.settings.per_minute if per_minute is None else per_minute
+        if limit:
+            await self._take(self._key, limit)
+
+    def _holder(self) -> Key:
+        scheme, _, token = self._headers.get("authorization", "").partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else self._headers.get("x-api-key", "")
+        keys = self._service.keys
+        try:
+            holder = keys.holder(token) if keys is not None and token else None
+        except QuothError:
+            holder = None  # nobody gets in while the keys cannot be read; the log says why
+        if holder is None:
+            hint = "Send it as 'Authorization: Bearer KEY'. An operator makes one with: quoth keys add NAME."
+            said = "this key is not known, or was revoked" if token else "a key is needed"
+            raise HttpFault(401, "key", said, hint=hint, headers={"WWW-Authenticate": "Bearer"})
+        return holder
+
+    async def _take(self, key: Key, limit: int) -> None:
+        allowance = await asyncio.to_thread(self._service.rates.take, key.id, limit)
+        self._rate = {
+            "RateLimit-Limit": str(allowance.limit),
+            "RateLimit-Remaining": str(allowance.remaining),
+            "RateLimit-Reset": str(allowance.reset_seconds),
+        }
+        if not allowance.granted:
+            seconds = max(1, allowance.retry_after)
+            raise HttpFault(
+                429,
+                "rate-limit",
+                f"this key may ask {limit} times a minute",
+                hint=f"Try again in {seconds} s.",
+                headers={"Retry-After": str(seconds)},
+            )
+
+    def _check_same_site(self) -> None:
+        """Without keys any page that a browser has open could ask us, were it not for these."""
+        host, origin = self._headers.get("host", ""), self._headers.get("origin")
+        if not _LOOPBACK.fullmatch(host):
+            hint = "Open it as http://127.0.0.1, or serve with keys."
+            raise HttpFault(421, "host", "without keys the service answers only on this machine", hint=hint)
+        allowed = {f"http://{host}", f"https://{host}", *self._service.settings.cors.split()}
+        if origin is not None and origin not in allowed:
+            hint = "Add the origin to service.cors, or open the service's own page."
+            raise HttpFault(403, "origin", "another site's page may not ask this service", hint=hint)
+
+    def _limited(self, receive: Receive) -> Receive:
+        settings = self._service.settings
+        upload = self._scope["method"] == "PUT"
+        most = settings.max_upload_mb * 2**20 if upload else settings.max_body_kb * 2**10
+        name = "service.max_upload_mb" if upload else "service.max_body_kb"
+        declared = self._headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > most:
+            raise _too_large(most, name)
+        read = 0
+        ended = False
+
+        async def limited() -> Message:
+            nonlocal read, ended
+            if ended:  # from now on only the end of the connection can come, and for that one waits
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), _SLOW_SECONDS)
+            except TimeoutError:
+                hint = "Send the whole request without pausing."
+                raise HttpFault(408, "slow", "the request did not come in time", hint=hint) from None
+            read += len(message.get("body", b""))
+            ended = not message.get("more_body", False)
+            if read > most:
+                raise _too_large(most, name)
+            return message
+
+        return limited
+
+    async def _out(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self._id
+            for name, value in {**_HEADERS, **self._rate}.items():
+                headers.setdefault(name, value)
+        elif message["type"] == "http.response.body":
+            self._sent += len(message.get("body", b""))
+        await self._send(message)
+
+    async def _complain(self, fault: HttpFault) -> None:
+        if self._status:
+            return  # the answer had begun; that it breaks off tells the client
+        body = json.dumps(error_json(fault.code, str(fault.detail), fault.hint)).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(body)), **(fault.headers or {})}
+        if fault.status_code in {408, 413}:
+            headers["connection"] = "close"  # what is left of the request will not be read
+        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await self._out({"type": "http.response.start", "status": fault.status_code, "headers": raw})
+        await self._out({"type": "http.response.body", "body": body})
+
+    def _tell(self, seconds: float, span: Any) -> None:  # noqa: ANN401 - of OpenTelemetry, or None
+        route = getattr(self._scope.get("route"), "path", "other")
+        method = self._scope["method"] if self._scope["method"] in _METHODS else "other"
+        metrics.REQUESTS.labels(method, route, str(self._status)).inc()
+        metrics.SECONDS.labels(route).observe(seconds)
+        if self._status in _REFUSALS:
+            metrics.REFUSED.labels(_REFUSALS[self._status]).inc()
+        if span is not None:
+            span.update_name(f"{method} {route}")
+            span.set_attributes(
+                {
+                    "http.request.method": method,
+                    "http.route": route,
+                    "http.response.status_code": self._status,
+                    "quoth.request_id": self._id,
+                }
+            )
+        logs.log(
+            "request",
+            method=method,
+            path=self._scope["path"],
+            route=route,
+            status=self._status,
+            milliseconds=round(1000 * seconds, 1),
+            bytes=self._sent,
+            key=self._key.id if self._key else None,
+            **self._scope["state"]["noted"],
+        )
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+
+
+def _too_large(most: int, name: str) -> HttpFault:
+    shown = f"{most // 2**20} MB" if most >= 2**20 else f"{most // 2**10} KB"
+    return HttpFault(413, "too-large", f"more than {shown} are not taken", hint=f"Send less, or raise {name}.")

@@ -1,0 +1,192 @@
+"""Jobs: writes that go on behind a request. They are kept in a file, so that every process and a restart know them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS jobs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL CHECK (kind IN ('put', 'delete')),
+    doc_id TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed')),
+    step TEXT NOT NULL DEFAULT '',
+    done INTEGER NOT NULL DEFAULT 0,
+    total INTEGER NOT NULL DEFAULT 0,
+    error TEXT,
+    notes TEXT NOT NULL DEFAULT '[]',
+    created TEXT NOT NULL,
+    finished TEXT,
+    beat REAL NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, number);
+"""
+_COLUMNS = "id, kind, doc_id, state, step, done, total, error, notes, created, finished"
+_STALE_SECONDS = 20.0
+"""A job whose process has not been heard of for so long is taken up by another."""
+_MOST_TOGETHER = 64
+_KEPT = 10_000
+
+
+class Kind(StrEnum):
+    PUT = "put"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    id: str
+    kind: Kind
+    doc_id: str
+    state: str
+    step: str
+    done: int
+    total: int
+    error: Mapping[str, str] | None
+    notes: tuple[str, ...]
+    created: str
+    finished: str | None
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "kind": self.kind.value,
+            "doc_id": self.doc_id,
+            "state": self.state,
+            "step": self.step,
+            "done": self.done,
+            "total": self.total,
+            "error": self.error,
+            "notes": list(self.notes),
+            "created": self.created,
+            "finished": self.finished,
+        }
+
+
+class Jobs:
+    """Threads and processes may share it: each call is one transaction."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        with closing(self._connect()) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(_SCHEMA)
+
+    def new_id(self) -> str:
+        return secrets.token_hex(12)
+
+    def add(self, job_id: str, kind: Kind, doc_id: str) -> Job:
+        with self._lock, closing(self._connect()) as connection, connection:
+            connection.execute(
+                "INSERT INTO jobs (id, kind, doc_id, state, created) VALUES (?, ?, ?, 'queued', ?)",
+                (job_id, kind.value, doc_id, self._now()),
+            )
+            connection.execute(
+                "DELETE FROM jobs WHERE finished IS NOT NULL AND number <= (SELECT max(number) FROM jobs) - ?", (_KEPT,)
+            )
+        found = self.get(job_id)
+        if found is None:
+            raise sqlite3.OperationalError("a job is gone as soon as it was written")
+        return found
+
+    def get(self, job_id: str) -> Job | None:
+        rows = self._read("WHERE id = ?", (job_id,))
+        return rows[0] if rows else None
+
+    def recent(self, most: int) -> tuple[Job, ...]:
+        """The newest first."""
+        return self._read("ORDER BY number DESC LIMIT ?", (most,))
+
+    def waiting(self) -> int:
+        with self._lock, closing(self._connect()) as connection:
+            return int(connection.execute("SELECT count(*) FROM jobs WHERE finished IS NULL").fetchone()[0])
+
+    def claim(self) -> tuple[Job, ...]:
+        """The next jobs that can be done as one write, now ours; none while another process is at work.
+
+        They are of one kind and of different documents, so that the order of what was asked for is kept.
+        """
+        now = self._clock()
+        with self._lock, closing(self._connect()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:
+                busy = connection.execute(
+                    "SELECT 1 FROM jobs WHERE state = 'running' AND beat > ? LIMIT 1", (now - _STALE_SECONDS,)
+                ).fetchone()
+                if busy:
+                    return ()
+                rows = connection.execute(
+                    f"SELECT {_COLUMNS} FROM jobs WHERE finished IS NULL ORDER BY number LIMIT ?",  # noqa: S608
+                    (_MOST_TOGETHER,),
+                ).fetchall()
+                taken: list[Job] = []
+                for job in map(_job, rows):
+                    if taken and (job.kind != taken[0].kind or job.doc_id in {one.doc_id for one in taken}):
+                        break
+                    taken.append(job)
+                connection.executemany(
+                    "UPDATE jobs SET state = 'running', beat = ? WHERE id = ?", [(now, job.id) for job in taken]
+                )
+        return tuple(taken)
+
+    def progress(self, jobs: Sequence[Job], *, step: str, done: int, total: int) -> None:
+        """How far they are; also the sign that their process lives."""
+        self._update(
+            "UPDATE jobs SET step = ?, done = ?, total = ?, beat = ? WHERE id = ? AND finished IS NULL",
+            [(step, done, total, self._clock(), job.id) for job in jobs],
+        )
+
+    def beat(self, jobs: Sequence[Job]) -> None:
+        self._update("UPDATE jobs SET beat = ? WHERE id = ?", [(self._clock(), job.id) for job in jobs])
+
+    def finish(self, job: Job, *, error: Mapping[str, str] | None, notes: Sequence[str]) -> None:
+        state = "failed" if error else "done"
+        written = json.dumps(error) if error else None
+        self._update(
+            "UPDATE jobs SET state = ?, step = '', error = ?, notes = ?, finished = ? WHERE id = ?",
+            [(state, written, json.dumps(list(notes)), self._now(), job.id)],
+        )
+
+    def release(self, jobs: Sequence[Job]) -> None:
+        """Give back what was not begun, for whoever comes next."""
+        self._update(
+            "UPDATE jobs SET state = 'queued', step = '', beat = 0 WHERE id = ? AND finished IS NULL",
+            [(job.id,) for job in jobs],
+        )
+
+    def _update(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        with self._lock, closing(self._connect()) as connection, connection:
+            connection.executemany(statement, rows)
+
+    def _read(self, which: str, values: tuple[object, ...]) -> tuple[Job, ...]:
+        statement = f"SELECT {_COLUMNS} FROM jobs {which}"  # noqa: S608 - our own words
+        with self._lock, closing(self._connect()) as connection:
+            return tuple(map(_job, connection.execute(statement, values).fetchall()))
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=10)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    job_id, kind, doc_id, state, step, done, total, error, notes, created, finished = row
+    said = json.loads(error) if error else None
+    return Job(job_id, Kind(kind), doc_id, state, step, done, total, said, tuple(json.loads(notes)), created, finished)

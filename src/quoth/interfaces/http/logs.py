@@ -1,0 +1,50 @@
+"""Structured logs: one JSON object a line on the standard error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""Of the request that is being served; threads that work for it see it too."""
+
+LOG = logging.getLogger("quoth.service")
+
+
+class JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+            "process": record.process,
+        }
+        if (request := REQUEST_ID.get()) is not None:
+            line["request_id"] = request
+        line |= getattr(record, "fields", {})
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
+
+
+def set_up(level: int = logging.INFO) -> None:
+    """Send every log of this process, ours and others', through the one formatter."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    LOG.setLevel(level)
+    logging.getLogger("uvicorn").setLevel(level)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = name != "uvicorn.access"  # we log requests ourselves
+
+
+def log(event: str, *, level: int = logging.INFO, **fields: object) -> None:
+    LOG.log(level, event, extra={"fields": fields})

@@ -1,0 +1,63 @@
+"""What readers say of answers, kept as labelled questions that `quoth calibrate` and `quoth eval` take."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+class Marks:
+    """A JSONL file with one line for each question; a later mark of the same question takes the earlier one's place.
+
+    The file is written anew each time, aside, and renamed: readers see the whole old or the whole new one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+
+    def put(self, labelled: Mapping[str, Any]) -> int:
+        """Store a labelled question; gives how many there are."""
+        with self._alone():
+            lines: dict[str, Mapping[str, Any]] = {one["id"]: one for one in self._read()}
+            lines[labelled["id"]] = labelled
+            aside = self._path.with_name(f".{self._path.name}.new")
+            with aside.open("wb") as file:
+                for one in lines.values():
+                    file.write(json.dumps(one, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(self._path)
+            return len(lines)
+
+    def count(self) -> int:
+        return len(self._read())
+
+    def _read(self) -> list[dict[str, Any]]:
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        return [json.loads(line) for line in lines if line.strip()]
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else writes meanwhile, in this process or another."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        lock = self._path.with_name(f".{self._path.name}.lock")
+        with self._lock, lock.open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def mark_id(question: str, filters: Mapping[str, Any]) -> str:
+    """The same for the same question under the same filters."""
+    said = json.dumps([question, filters], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -1,0 +1,150 @@
+"""What clients send, checked and described for OpenAPI."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+
+Texts = StrictStr | list[StrictStr]
+_MOST_TEXT = 1_000_000  # the limit that counts is a setting, and says so
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FilterBody(_Strict):
+    """Which documents to search. Fields are combined by AND, the values of one field by OR."""
+
+    doc_id: Texts | None = Field(None, description="Only in these documents.")
+    document_type: Texts | None = Field(None, description="Only in documents of these types.")
+    is_binding: StrictBool | None = Field(None, description="Only in documents that bind, or only in others.")
+    as_of: StrictStr | None = Field(None, description="As of this day, YYYY-MM-DD.", examples=["2022-04-01"])
+    tags: dict[str, Texts] | None = Field(None, description="Only sentences with these tags, by facet.")
+
+
+class AskBody(_Strict):
+    """A question."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        json_schema_extra={
+            "examples": [
+                {"question": "What soil pH is best for canola?"},
+                {"question": "How high may a fence be?", "id": "7", "filters": {"document_type": "ccr"}},
+            ]
+        },
+    )
+
+    question: Annotated[StrictStr, Field(min_length=1, max_length=_MOST_TEXT, description="As people ask it.")]
+    id: StrictStr | None = Field(None, max_length=200, description="Comes back as `question_id`.")
+    doc_scope: list[StrictStr] | None = Field(None, description="Search only in these documents.")
+    filters: FilterBody | None = None
+    why: StrictBool = Field(False, description="Add the trace of every stage.")
+
+
+class BatchBody(_Strict):
+    """Several questions; JSON Lines of the same objects are taken as well."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        json_schema_extra={"examples": [{"questions": [{"question": "What soil pH is best for canola?"}]}]},
+    )
+
+    questions: list[AskBody] = Field(min_length=1)
+
+
+class HookBody(_Strict):
+    """What a workflow sends."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        json_schema_extra={"examples": [{"query": "How high may a fence be?", "match_count": 5}]},
+    )
+
+    query: Annotated[StrictStr, Field(min_length=1, max_length=_MOST_TEXT)]
+    match_count: StrictInt | None = Field(None, ge=1, le=100, description="At most so many passages.")
+    document_types: list[StrictStr] | None = Field(None, description="Only in documents of these types.")
+
+
+class RetrieveBody(HookBody):
+    """What an agent wants to read about."""
+
+    doc_scope: list[StrictStr] | None = Field(None, description="Search only in these documents.")
+    filters: FilterBody | None = None
+
+
+class Verdict(StrEnum):
+    RIGHT = "right"
+    WRONG = "wrong"
+
+
+class PlaceBody(_Strict):
+    doc_id: StrictStr
+    start: StrictInt = Field(ge=0)
+    end: StrictInt = Field(ge=1)
+
+
+class MarkBody(_Strict):
+    """What a reader says of an answer."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        json_schema_extra={"examples": [{"question": "What soil pH is best for canola?", "verdict": "right"}]},
+    )
+
+    question: Annotated[StrictStr, Field(min_length=1, max_length=_MOST_TEXT)]
+    verdict: Verdict
+    doc_scope: list[StrictStr] | None = None
+    filters: FilterBody | None = None
+    gold: list[PlaceBody] | None = Field(None, max_length=100, description="The places that do answer it.")
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class CitedBody(_Loose):
+    doc_id: StrictStr
+    start: StrictInt
+    end: StrictInt
+    text: StrictStr
+    lead: _LeadBody | None = None
+
+
+class _LeadBody(_Loose):
+    start: StrictInt
+    end: StrictInt
+    text: StrictStr
+
+
+class AnsweredBody(_Loose):
+    """An answer as this service gave it; only its citations matter."""
+
+    answer_sentences: list[CitedBody] = Field(default_factory=list)
+    nearest: list[CitedBody] = Field(default_factory=list)
+
+
+class VerifyBody(AnsweredBody):
+    """One answer, or several under `results`."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        frozen=True,
+        json_schema_extra={
+            "examples": [
+                {"answer_sentences": [{"doc_id": "canola.md", "start": 10, "end": 47, "text": "Sow canola early."}]}
+            ]
+        },
+    )
+
+    results: list[AnsweredBody] | None = None
+
+    def answers(self) -> list[dict[str, Any]]:
+        return [one.model_dump() for one in self.results] if self.results is not None else [self.model_dump()]

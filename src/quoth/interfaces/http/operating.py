@@ -1,0 +1,73 @@
+"""Routes for operators and for the page: health, readiness, metrics, facets."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from quoth import __version__
+from quoth.interfaces.http import described, metrics
+from quoth.interfaces.http.asking import Served, json_response
+
+router = APIRouter(tags=["operation"])
+_HEALTHY: dict[int | str, dict[str, Any]] = {200: {"model": described.Health, "description": "It runs."}}
+
+
+@router.get("/healthz", summary="Is it alive?", responses=_HEALTHY)
+@router.get("/health", summary="Is it alive?", responses=_HEALTHY)
+async def health() -> Response:
+    return json_response({"status": "ok", "version": __version__})
+
+
+@router.get(
+    "/readyz",
+    summary="Can it answer?",
+    description="Whether the store can be reached, there is an index, and its model is loaded.",
+    responses={
+        200: {"model": described.Readiness, "description": "It can."},
+        503: {"model": described.Readiness, "description": "Not yet, or not now."},
+    },
+)
+async def ready(service: Served) -> Response:
+    checks = await asyncio.to_thread(service.readiness)
+    fine = all(checks.values())
+    return json_response(
+        {"ready": fine, "checks": checks, "message": "" if fine else "not ready"}, 200 if fine else 503
+    )
+
+
+@router.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    responses={200: {"description": "Counts and times.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def scrape(service: Served) -> Response:
+    text = await asyncio.to_thread(metrics.scrape, service.index_values, version=__version__)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+@router.get(
+    "/facets",
+    summary="What can be filtered by",
+    responses={200: {"model": described.Facets, "description": "Document types, tags, and what the index holds."}},
+)
+async def facets(request: Request, service: Served) -> Response:
+    def work() -> dict[str, Any]:
+        catalogue, info, profile = service.catalogue(), service.quoth.info, service.profile()
+        return {
+            "profile": info.profile_name,
+            "authority": profile.authority is not None,
+            "documents": info.documents,
+            "sentences": info.sentences,
+            "document_types": [{"value": kind, "documents": count} for kind, count in catalogue.types],
+            "tags": {facet.name: [one.name for one in facet.values] for facet in profile.facets},
+            "uploads": service.writing is not None,
+            "index": info.digest,
+            "offset_unit": "codepoint",
+        }
+
+    return json_response(await service.run(request, work))

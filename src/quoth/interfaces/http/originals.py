@@ -1,0 +1,101 @@
+"""The files that documents came from, and pictures of their pages. Only what was ingested is ever given out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+
+from quoth.interfaces.http.faults import HttpFault
+from quoth.protocols import Store
+from quoth.types import Known
+
+_PAGE_SECONDS = 20
+_PAGE_MEMORY_MB = 2_048
+_MOST_KEPT = 32 * 2**20
+_MOST_PROCESSES = 2
+
+
+class Originals:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._known: tuple[str, Mapping[str, Known]] | None = None
+        self._pages: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
+        self._drawing = threading.Semaphore(_MOST_PROCESSES)
+
+    def root_of(self, doc_id: str, digest: str) -> str | None:
+        """The folder that a document was read from; None for one that is not in the index `digest`."""
+        found = self._all(digest).get(doc_id)
+        return found.root if found else None
+
+    def is_here(self, doc_id: str, digest: str) -> bool:
+        """Whether there is a file; not whether it is still the same."""
+        found = self._all(digest).get(doc_id)
+        return found is not None and self._path(doc_id, found) is not None
+
+    def read(self, doc_id: str, digest: str) -> bytes:
+        """The very bytes that were ingested."""
+        found = self._all(digest).get(doc_id)
+        path = self._path(doc_id, found) if found else None
+        if found is None or path is None:
+            hint = "Its text is at /documents/{id}/text."
+            raise HttpFault(404, "no-original", f"the file of '{doc_id}' is not on this machine", hint=hint)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            hint = "Ask the operator to check the rights of the file."
+            raise HttpFault(404, "no-original", f"the file of '{doc_id}' cannot be read", hint=hint) from error
+        if hashlib.sha256(data).hexdigest() != found.source_sha256:
+            hint = "Ingest it again; its text as it was is at /documents/{id}/text."
+            raise HttpFault(409, "original-changed", f"the file of '{doc_id}' was changed after its ingest", hint=hint)
+        return data
+
+    def page(self, doc_id: str, digest: str, *, number: int, width: int) -> bytes:
+        """A picture (PNG) of a page of a PDF."""
+        data = self.read(doc_id, digest)
+        key = (hashlib.sha256(data).hexdigest(), number, width)
+        with self._lock:
+            if (kept := self._pages.get(key)) is not None:
+                self._pages.move_to_end(key)
+                return kept
+        with self._drawing:
+            drawn = _draw(data, number=number, width=width)
+        with self._lock:
+            self._pages[key] = drawn
+            while sum(map(len, self._pages.values())) > _MOST_KEPT:
+                self._pages.popitem(last=False)
+        return drawn
+
+    def _all(self, digest: str) -> Mapping[str, Known]:
+        with self._lock:
+            if self._known is None or self._known[0] != digest:
+                self._known = (digest, self._store.known())
+            return self._known[1]
+
+    @staticmethod
+    def _path(doc_id: str, known: Known) -> Path | None:
+        """The file, unless it is gone or a link leads out of its folder."""
+        root = os.path.realpath(known.root)
+        path = Path(os.path.realpath(Path(root, doc_id)))
+        return path if path.is_relative_to(root) and path.is_file() else None
+
+
+def _draw(data: bytes, *, number: int, width: int) -> bytes:
+    """In a process of its own: a hostile PDF may crash the library or keep it busy for ever."""
+    command = [sys.executable, "-m", "quoth.interfaces.http.draw_page", str(number), str(width), str(_PAGE_MEMORY_MB)]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own module, and two numbers
+            command, input=data, capture_output=True, timeout=_PAGE_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        done = None
+    if done is None or done.returncode != 0 or not done.stdout.startswith(b"\x89PNG"):
+        hint = "Read its text instead: /documents/{id}/text."
+        raise HttpFault(422, "no-picture", f"page {number} cannot be drawn", hint=hint)
+    return done.stdout

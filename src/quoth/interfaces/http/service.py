@@ -1,0 +1,222 @@
+"""What the routes of one process share, and how it begins and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from fastapi import Request
+
+from quoth.errors import IndexFault, NoIndex, QuothError
+from quoth.ingest import IngestReport
+from quoth.interfaces.guard.audit import AuditLog
+from quoth.interfaces.guard.keys import KeyFile
+from quoth.interfaces.guard.rates import Rates
+from quoth.interfaces.http import logs, metrics
+from quoth.interfaces.http.desk import Desk
+from quoth.interfaces.http.jobs import Jobs
+from quoth.interfaces.http.library import Library
+from quoth.interfaces.http.marks import Marks
+from quoth.interfaces.http.originals import Originals
+from quoth.interfaces.http.runner import Runner
+from quoth.interfaces.http.traces import Traces, open_traces
+from quoth.interfaces.python import Quoth, ingest_named
+from quoth.profile import Profile
+from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
+from quoth.protocols import Progress
+from quoth.settings import Overrides, ServiceSettings
+from quoth.types import DocumentInfo
+from quoth.wiring import open_cache, open_store
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The documents of one generation, listed once."""
+
+    digest: str
+    documents: tuple[DocumentInfo, ...]
+    by_id: Mapping[str, DocumentInfo]
+    types: tuple[tuple[str, int], ...]
+
+    def get(self, doc_id: str) -> DocumentInfo | None:
+        return self.by_id.get(doc_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What `quoth serve` was told: the same for each of its processes."""
+
+    index: str
+    overrides: Overrides
+    profile: str | None
+    """For an index that is not there yet."""
+    auth: bool
+
+    @property
+    def settings(self) -> ServiceSettings:
+        """Of the service; no profile has a say in these."""
+        return self.overrides.over({}, profile="none").service
+
+    @property
+    def state(self) -> Path:
+        return Path(self.settings.state).expanduser()
+
+
+class Service:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.settings = plan.settings
+        store = open_store(plan.index, plan.overrides.over({}, profile="none").store)
+        self.quoth = Quoth(store, plan.overrides)
+        self.originals = Originals(store)
+        self.keys = KeyFile(plan.state / "keys.json") if plan.auth else None
+        self.rates = Rates(plan.state / "rates.db")
+        self.marks = Marks(plan.state / "labelled.jsonl")
+        self.traces: Traces = open_traces(on=self.settings.traces)
+        self.is_ready = False
+        self.trouble = "the model is being loaded"
+        self._store = store
+        self._caches = metrics.CacheCounts()
+        self._catalogue: Catalogue | None = None
+        self.batches = 0
+        self._desk: Desk | None = None
+        self.writing = Writing(plan) if self.settings.uploads else None
+
+    @property
+    def desk(self) -> Desk:
+        if self._desk is None:
+            raise RuntimeError("the service has not begun")
+        return self._desk
+
+    async def begin(self) -> None:
+        """Load the model behind the first requests: a process that is not ready says so."""
+        self._desk = Desk(threads=self.settings.threads, queue=self.settings.queue, seconds=self.settings.seconds)
+        self._loading = asyncio.get_running_loop().run_in_executor(None, self._load)
+        if self.writing is not None:
+            self.writing.runner.start()
+
+    async def end(self) -> None:
+        await self._loading
+        if self.writing is not None:
+            await asyncio.get_running_loop().run_in_executor(
+                None, self.writing.runner.stop, self.settings.grace_seconds
+            )
+        self.desk.close()
+        self.rates.close()
+        self.traces.close()
+        self._store.close()
+
+    async def run(self, request: Request, work: Callable[[], _Result]) -> _Result:
+        """Do blocking work for a request, when its turn comes."""
+        self._tell()
+        try:
+            return await self.desk.run(work, is_gone=request.is_disconnected)
+        finally:
+            self._tell()
+
+    def catalogue(self) -> Catalogue:
+        with self.quoth.reading() as reader:
+            digest, kept = reader.info.digest, self._catalogue
+            if kept is not None and kept.digest == digest:
+                return kept
+            documents = reader.documents()
+        types = Counter(one.metadata.document_type for one in documents if one.metadata.document_type)
+        listed = Catalogue(digest, documents, {one.id: one for one in documents}, tuple(sorted(types.items())))
+        self._catalogue = listed
+        return listed
+
+    def digest(self) -> str | None:
+        """Of the current generation; None where there is no index yet."""
+        try:
+            return self.quoth.info.digest
+        except NoIndex:
+            return None
+
+    def profile(self) -> Profile:
+        """Of the index; of the index that the first upload would make where there is none."""
+        try:
+            return parse_profile(self.quoth.info.profile_source)
+        except NoIndex:
+            return load_profile(self.plan.profile or DEFAULT_PROFILE)
+
+    def count_caches(self) -> None:
+        cache = open_cache(self.quoth.engine().settings.cache)
+        if cache is not None:
+            self._caches.update(cache.counts)
+
+    def index_values(self) -> Mapping[str, float]:
+        """What there is to say about the index, for the metrics; nothing where there is none."""
+        try:
+            info, published = self.quoth.info, self.quoth.published()
+            age = {} if published is None else {"age_seconds": max(0.0, time.time() - published)}
+            return {"documents": info.documents, "sentences": info.sentences, "bytes": self.quoth.size(), **age}
+        except QuothError:
+            return {}
+
+    def readiness(self) -> dict[str, bool]:
+        """What a question needs. `store` is whether it answers, even that it holds nothing yet."""
+        checks = {"store": False, "index": False, "model": self.is_ready}
+        try:
+            _ = self.quoth.info
+            checks |= {"store": True, "index": True}
+            if not self.is_ready:
+                self._load()  # there was no index when we began, or its model could not be loaded
+                checks["model"] = self.is_ready
+        except NoIndex:
+            checks["store"] = True
+        except IndexFault:
+            pass
+        return checks
+
+    def _load(self) -> None:
+        try:
+            self.quoth.prepare()
+            self.is_ready, self.trouble = True, ""
+        except QuothError as error:
+            self.trouble = str(error)
+            logs.log("not ready", message=str(error), hint=error.hint)
+
+    def _tell(self) -> None:
+        metrics.WAITING.set(self.desk.waiting)
+        metrics.RUNNING.set(self.desk.running)
+
+
+class Writing:
+    """What uploads need."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        plan.state.mkdir(parents=True, exist_ok=True)
+        self.library = Library(plan.state / "files")
+        self.audit = AuditLog(plan.state / "audit.jsonl")
+        self.jobs = Jobs(plan.state / "service.db")
+        self.runner = Runner(self.jobs, self.library, ingest=self._ingest, remove=self._remove)
+
+    def _ingest(self, doc_ids: Sequence[str], progress: Progress) -> IngestReport:
+        plan = self._plan
+        return ingest_named(
+            self.library.folder,
+            doc_ids,
+            plan.index,
+            profile=plan.profile,
+            overrides=plan.overrides,
+            progress=progress,
+        )
+
+    def _remove(self, doc_ids: Sequence[str]) -> Collection[str]:
+        store = open_store(self._plan.index, self._plan.overrides.over({}, profile="none").store)
+        try:
+            quoth = Quoth(store, self._plan.overrides)
+            held = {info.id for info in quoth.documents()}
+            if there := [doc_id for doc_id in doc_ids if doc_id in held]:
+                quoth.remove(*there)
+            return [doc_id for doc_id in doc_ids if doc_id not in held]
+        finally:
+            store.close()

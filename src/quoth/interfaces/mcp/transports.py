@@ -1,0 +1,118 @@
+"""The two ways in: standard input and output of this process, or HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import uvicorn
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+
+from quoth.errors import SettingsError
+from quoth.interfaces.guard.rates import Rates
+from quoth.interfaces.mcp.gate import RATES, Gate, key_file
+from quoth.interfaces.mcp.server import server_for
+from quoth.interfaces.python import Quoth
+from quoth.settings import ServiceSettings
+
+PATH = "/mcp"
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, not bound to
+
+
+def serve_stdio(quoth: Quoth, service: ServiceSettings) -> None:
+    """Serve one client until it closes our standard input. Only the protocol goes to standard output."""
+    _log_to_stderr()
+    server = server_for(quoth, threads=service.threads)
+
+    async def serve() -> None:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def serve_http(
+    quoth: Quoth,
+    service: ServiceSettings,
+    *,
+    host: str,
+    port: int,
+    no_auth: bool,
+    names: Sequence[str],
+    say: Callable[[str], None],
+) -> None:
+    """Serve over streamable HTTP at `/mcp` until a signal comes; requests under way are finished.
+
+    `names` are those that clients may call this machine by, besides `host`.
+    """
+    _log_to_stderr()
+    keys = None if no_auth else key_file(service)
+    local = is_loopback(host)
+    if no_auth and not local:
+        raise SettingsError(
+            f"--no-auth would open the documents to everyone who reaches {host}",
+            hint="Leave --no-auth out and make a key: quoth keys add NAME. Or listen on 127.0.0.1.",
+        )
+    if keys is not None and not any(key.revoked is None for key in keys.all()):
+        hint = "Make one: quoth keys add NAME. On this machine alone, --no-auth needs none."
+        if not local:
+            raise SettingsError(f"there is no key in force in {service.state}, and {host} is open to others", hint=hint)
+        say(f"note: there is no key in force in {service.state}: nobody can ask. {hint}")
+    quoth.prepare()
+    app = server_for(quoth, threads=service.threads).streamable_http_app(
+        streamable_http_path=PATH,
+        # Every request stands for itself: nothing to lose in a restart, and a revoked key has no session left.
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=service.max_body_kb * 1024,
+        transport_security=_allowed(host, names),
+        host=host,
+    )
+    with closing(_listening(host, port)) as listener, closing(Rates(Path(service.state) / RATES)) as rates:
+        gate = Gate(app, keys=keys, rates=rates, per_minute=service.per_minute)
+        config = uvicorn.Config(
+            gate, log_config=None, access_log=False, timeout_graceful_shutdown=int(service.grace_seconds) or None
+        )
+        address = f"[{host}]" if ":" in host else host
+        say(f"listening on http://{address}:{listener.getsockname()[1]}{PATH}")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches `host`."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _allowed(host: str, names: Sequence[str]) -> TransportSecuritySettings:
+    """The names that a request may call us by: a page of another site, whose name was bent to our address, has none."""
+    own = [socket.gethostname(), socket.getfqdn()] if host in _ANY_ADDRESS else [f"[{host}]" if ":" in host else host]
+    known = list(dict.fromkeys([*_LOOPBACK_NAMES, *own, *names]))
+    hosts = [form for name in known for form in (name, f"{name}:*")]
+    origins = [f"{scheme}://{form}" for form in hosts for scheme in ("http", "https")]
+    return TransportSecuritySettings(enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        raise SettingsError(
+            f"cannot listen on {host}, port {port}: {error}",
+            hint="Choose another --port, or an address of this machine.",
+        ) from error
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")

@@ -1,0 +1,156 @@
+"""A slice of a document with what stands around it, where it is printed and what its document is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from quoth.corpus.authority import authority_of, supersessions
+from quoth.corpus.printed import printed
+from quoth.errors import CorpusError, QuestionError
+from quoth.interfaces.graphemes import parts_grapheme
+from quoth.profile import Profile
+from quoth.protocols import Reader
+from quoth.types import Document, Page, Sentence, Span
+
+MOST_AROUND = 20_000
+"""Code points of context that may be asked for on each side."""
+
+
+def span_json(reader: Reader, doc_id: str, start: int, end: int, *, around: int, profile: Profile) -> dict[str, Any]:
+    """The slice `[start, end)` of a document, with up to `around` code points on each side.
+
+    `before + quote + after` is an exact slice of the text. `CorpusError` for an unknown document, `QuestionError` for
+    offsets outside it.
+    """
+    document = reader.document(doc_id)
+    if document is None:
+        raise CorpusError(f"the index holds no document '{doc_id}'", hint="Take the id from a list of the documents.")
+    span = _checked(document, start, end, around)
+    near = _sentences_near(reader, document, span, around)
+    at = _sentence_at(near, span)
+    section = at.section if at else ()
+    first, last = _context(document.text, span, around, [_line_or_start(document.text, one) for one in near])
+    holding = tuple(_pages_of(reader, document, span, at))
+    about = document.metadata
+    replaced = supersessions(about, section)
+    return {
+        "doc_id": document.id,
+        "title": about.title,
+        "start": start,
+        "end": end,
+        "before": document.text[first:start],
+        "quote": document.quote(span),
+        "after": document.text[end:last],
+        "truncated_before": first > 0,
+        "truncated_after": last < len(document.text),
+        "section": list(section),
+        "page": holding[0].number if holding else at.page if at else None,
+        "doc_sha256": document.sha256,
+        "document_type": about.document_type,
+        "authority": authority_of(about, profile),
+        "effective_date": about.effective_date,
+        "superseded_by": [{"section": one.section, "by": one.by} for one in replaced] or None,
+        "pages": [_page_json(page, span) for page in holding],
+        "offset_unit": "codepoint",
+    }
+
+
+def _checked(document: Document, start: int, end: int, around: int) -> Span:
+    if not 0 <= around <= MOST_AROUND:
+        raise QuestionError(
+            f"{around} characters of context cannot be given", hint=f"Ask for 0 to {MOST_AROUND:,} on each side."
+        )
+    length = len(document.text)
+    if not 0 <= start < end <= length:
+        raise QuestionError(
+            f"{start} to {end} is no slice of {document.id}, which has {length:,} characters",
+            hint="Take start and end from a citation; they count code points, and start is less than end.",
+        )
+    return Span(start, end)
+
+
+def _sentences_near(reader: Reader, document: Document, span: Span, around: int) -> list[Sentence]:
+    """The sentences that begin within `around` of the span, and the last one before them."""
+    near: list[Sentence] = []
+    for sentence in reader.sentences(document.id):
+        begins = sentence.quote.span.start
+        if begins > span.end + around:
+            break
+        if begins <= span.start - around:
+            near.clear()
+        near.append(sentence)
+    return near
+
+
+def _sentence_at(near: list[Sentence], span: Span) -> Sentence | None:
+    """The sentence that the span begins in or, in what is never quoted, the one before it."""
+    return next((one for one in reversed(near) if one.quote.span.start <= span.start), None)
+
+
+def _line_or_start(text: str, sentence: Sentence) -> int:
+    """Where a sentence begins, with the mark before it on its line: `# ` of a heading, `- ` of an item."""
+    start = sentence.quote.span.start
+    line = text.rfind("\n", 0, start) + 1
+    return start if any(map(str.isalnum, text[line:start])) else line
+
+
+def _context(text: str, span: Span, around: int, sentences: list[int]) -> tuple[int, int]:
+    """Where the text before begins and the text after ends: as far out as `around` allows, at a whole sentence."""
+    lowest, highest = span.start - around, span.end + around
+    begins = range(lowest, span.start)
+    ends = range(highest, span.end, -1)
+    return (
+        0 if lowest <= 0 else _outermost(text, begins, sentences, otherwise=span.start),
+        len(text) if highest >= len(text) else _outermost(text, ends, sentences, otherwise=span.end),
+    )
+
+
+def _outermost(text: str, places: range, sentences: list[int], *, otherwise: int) -> int:
+    """The first of `places`, which run from the outside in, that a reader would cut at.
+
+    That is the beginning of a sentence, but a line where the sentence would cost half of the context; then a word; then
+    whatever does not take a character apart.
+    """
+    outer = places[: (len(places) + 1) // 2]
+    starts = {place for place in sentences if place in places}
+    found = chain(
+        (place for place in outer if place in starts),
+        (place for place in places if text[place - 1] == "\n"),
+        (place for place in places if place in starts),
+        (place for place in outer if _begins_word(text, place)),
+        (place for place in places if not parts_grapheme(text, place)),
+    )
+    return next(found, otherwise)
+
+
+def _begins_word(text: str, place: int) -> bool:
+    return text[place - 1].isspace() and not text[place].isspace() and not parts_grapheme(text, place)
+
+
+def _pages_of(reader: Reader, document: Document, span: Span, at: Sentence | None) -> Iterator[Page]:
+    """The pages that the span is printed on, in order; the sentence tells where to begin to look."""
+    count = next((info.pages for info in reader.documents([document.id])), 0)
+    known = at.page if at and at.page else 1
+    # What is never quoted, such as a footer, comes in the text behind the paragraph that it interrupts.
+    inside = at is not None and span.start < at.quote.span.end
+    for number in range(known if inside else max(1, known - 1), count + 1):
+        page = reader.page(document.id, number)
+        if page is None or not page.spans:
+            continue
+        if min(page.spans).start >= span.end:
+            return
+        if any(run.start < span.end and span.start < run.end for run in page.spans):
+            yield page
+
+
+def _page_json(page: Page, span: Span) -> dict[str, Any]:
+    boxes = [box for _, box in printed([page], span)]
+    sides = ("left", "top", "right", "bottom")
+    return {
+        "number": page.number,
+        "width": round(page.width, 1),
+        "height": round(page.height, 1),
+        "boxes": [dict(zip(sides, box, strict=True)) for box in boxes],
+    }

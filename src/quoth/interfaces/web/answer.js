@@ -1,0 +1,157 @@
+// An outcome on the page: an answer made of quotes, or an abstention that explains itself.
+
+import { badge, bar, quoteCard, quoted, sectionPath } from "./quote.js";
+import { counted, el, foreign } from "./dom.js";
+
+// What a person can do about it; why there is no answer is said by the service.
+const NEXT = {
+  no_results: "Ask with other words, or remove a filter.",
+  unknown_entity: "Check how it is spelled, or ask without it. If it should be there, a document may be missing.",
+  ungrounded_number: "Ask without the number, or look at the nearest sentences below.",
+  insufficient_support: "Too few sentences say so for a safe answer. The nearest are below.",
+  low_confidence: "Ask with the words that the documents use, or look at the nearest sentences below.",
+  superseded_only: "The rule that replaced them may be missing. Choose an earlier day to ask what held then.",
+};
+
+const DEGRADED = {
+  dense: "The embedding model could not be reached: only the words of the question were searched for, not their meaning.",
+  evidence: "The embedding model has no token vectors: the score rests on the search alone.",
+  rerank: "The judging model failed: the order is that of the search.",
+};
+
+export function confidenceWords(outcome) {
+  const value = outcome.confidence.toFixed(2);
+  return outcome.run_notes.calibrated ? `confidence ${value}` : `score ${value}, not calibrated`;
+}
+
+function confidence(outcome) {
+  const text = confidenceWords(outcome);
+  const about = outcome.run_notes.calibrated
+    ? "The probability that these quotes answer the question, fitted to questions about these documents."
+    : "A score from 0 to 1. It was not fitted to questions about these documents, so it is no probability.";
+  return el("p", { class: "confidence", title: about }, bar(outcome.confidence, { name: "Confidence", text }), el("span", {}, text));
+}
+
+function notes(outcome) {
+  const { degraded, warnings } = outcome.run_notes;
+  const lines = [...degraded.map((part) => DEGRADED[part] ?? `Done without: ${part}.`), ...warnings];
+  if (!lines.length) return null;
+  return el("div", { class: "notice careful" }, el("h3", {}, "Be careful"), el("ul", {}, lines.map((line) => el("li", {}, foreign(line)))));
+}
+
+function listOf(title, texts) {
+  if (!texts.length) return null;
+  return el("div", { class: "notice" }, el("h3", {}, title), el("ul", {}, texts.map((text) => el("li", {}, foreign(text)))));
+}
+
+// `says` are words of the text; where they cannot be found the text stands as it is.
+function marked(text, says) {
+  const at = says ? text.indexOf(says) : -1;
+  if (at < 0) return [text];
+  return [text.slice(0, at), el("strong", { class: "says" }, says), text.slice(at + says.length)];
+}
+
+function side(statement, page) {
+  const words = quoted({ ...statement, region: "paragraph", lead: null }, { href: page.hrefOf(statement), open: (from) => page.open(statement, from) });
+  words.querySelector(".words").replaceChildren(...marked(statement.text, statement.says));
+  return el(
+    "li",
+    {},
+    words,
+    el("p", { class: "source" }, el("cite", {}, foreign(statement.document_name)), badge(statement.authority)),
+    el("p", { class: "where" }, sectionPath(statement.section)),
+  );
+}
+
+function conflict(one, page) {
+  return el(
+    "section",
+    { class: "conflict" },
+    el("h3", {}, "The sources disagree"),
+    el("p", { class: "subject" }, "About the ", foreign(one.subject)),
+    el("ul", { class: "sides" }, one.statements.map((statement) => side(statement, page))),
+    el("p", { class: "fine" }, foreign(one.detail)),
+  );
+}
+
+function placeOf(quote) {
+  return `${quote.doc_id}:${quote.start}-${quote.end}`;
+}
+
+// Each quote with the sentences that complete it.
+function groups(sentences) {
+  const heads = new Map();
+  for (const one of sentences) if (!one.companion_of) heads.set(placeOf(one), { quote: one, companions: [] });
+  for (const one of sentences) {
+    if (!one.companion_of) continue;
+    const head = heads.get(one.companion_of);
+    if (head) head.companions.push(one);
+    else heads.set(placeOf(one), { quote: one, companions: [] });
+  }
+  return [...heads.values()];
+}
+
+export function summary(outcome) {
+  if (outcome.abstained) return `No answer. ${outcome.reason.detail}`;
+  const conflicts = outcome.conflicts.length ? ` The sources disagree in ${counted(outcome.conflicts.length, "matter", "matters")}.` : "";
+  return `Answer: ${counted(outcome.answer_sentences.length, "quote", "quotes")}, ${confidenceWords(outcome)}.${conflicts}`;
+}
+
+function answered(outcome, page) {
+  const docs = new Set(outcome.answer_sentences.map((one) => one.doc_id));
+  const number = outcome.answer_sentences.length;
+  return [
+    el(
+      "header",
+      { class: "outcome-head" },
+      el("h2", {}, "Answer"),
+      el("p", { class: "fine" }, `${counted(number, "quote", "quotes")} from ${counted(docs.size, "document", "documents")}`),
+      confidence(outcome),
+    ),
+    notes(outcome),
+    outcome.conflicts.map((one) => conflict(one, page)),
+    listOf("No quoted sentence supports these parts of the question", outcome.unsupported_parts),
+    el(
+      "ol",
+      { class: "quotes" },
+      groups(outcome.answer_sentences).map(({ quote, companions }) => el("li", {}, quoteCard(quote, page, { companions }))),
+    ),
+  ];
+}
+
+function declined(outcome, page) {
+  const nearest = outcome.nearest.map((one) => {
+    const why = one.why ? el("p", { class: "why" }, foreign(one.why)) : null;
+    return el("li", {}, quoteCard(one, page, { extra: why }));
+  });
+  return [
+    el("header", { class: "outcome-head" }, el("h2", {}, "No answer"), confidence(outcome)),
+    el(
+      "div",
+      { class: "declined" },
+      el("p", { class: "detail" }, foreign(outcome.reason.detail)),
+      NEXT[outcome.reason.code] ? el("p", {}, NEXT[outcome.reason.code]) : null,
+      outcome.missing.length
+        ? el("div", { class: "missing" }, el("p", {}, "No evidence for:"), el("ul", {}, outcome.missing.map((one) => el("li", {}, foreign(one)))))
+        : null,
+      outcome.unsupported_parts.length ? listOf("Parts of the question without support", outcome.unsupported_parts) : null,
+    ),
+    notes(outcome),
+    nearest.length
+      ? el(
+          "section",
+          { class: "nearest", "aria-labelledby": "nearest-title" },
+          el("h3", { id: "nearest-title" }, "The nearest that was found ", el("span", { class: "badge not-answer" }, "not an answer")),
+          el("ul", { class: "quotes" }, nearest),
+        )
+      : null,
+  ];
+}
+
+export function outcomeView(outcome, page) {
+  const parts = outcome.abstained ? declined(outcome, page) : answered(outcome, page);
+  // On paper the search box is gone, so the question stands here.
+  const question = el("p", { class: "asked-question" }, foreign(outcome.question));
+  return el("div", { class: outcome.abstained ? "outcome abstained" : "outcome" }, question, parts.flat());
+}
+

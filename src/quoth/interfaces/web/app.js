@@ -1,0 +1,214 @@
+// The page: it follows its address. `go` changes the address, `follow` draws what the address says.
+
+import { outcomeView, summary } from "./answer.js";
+import { call, onKeyNeeded } from "./api.js";
+import { facetsNow, forgetDocuments, loadFacets } from "./catalog.js";
+import { askForKey, setUpKeyDialog } from "./dialogs.js";
+import { byId, counted, el, fill, say } from "./dom.js";
+import { drawFilters, rebuildFilters, setUpFilters } from "./filters.js";
+import { drawLibrary } from "./library.js";
+import { marks } from "./marks.js";
+import { problemBox } from "./problem.js";
+import { closeReader, openReader, setUpReader } from "./reader.js";
+import { drawRecent, remember } from "./recent.js";
+import { address, asked, fromAddress, NO_FILTERS } from "./state.js";
+import { uploadForm } from "./upload.js";
+
+let state = fromAddress(location.search);
+let answeredFor = null;
+let under = new AbortController();
+let mayWrite = false;
+
+function go(next, { replace = false, opener = null } = {}) {
+  const opens = next.place !== null && state.place === null;
+  // Going back closes a reader that was opened here; one that a link opened has nothing to go back to.
+  const opened = opens || (next.place !== null && history.state?.opened === true);
+  const same = address(next) === address(state);
+  if (replace || same || (next.place && !opens)) history.replaceState({ opened }, "", address(next));
+  else history.pushState({ opened }, "", address(next));
+  follow(next, opener);
+}
+
+function follow(next, opener = null) {
+  state = next;
+  const documents = state.view === "documents";
+  byId("ask-view").hidden = documents;
+  byId("documents-view").hidden = !documents;
+  byId("nav-ask").setAttribute("aria-current", documents ? "false" : "page");
+  byId("nav-documents").setAttribute("aria-current", documents ? "page" : "false");
+  document.title = documents ? "Documents – Quoth" : state.question ? `${state.question} – Quoth` : "Quoth";
+  if (state.place) openReader(state.place, opener);
+  else closeReader();
+  if (documents) return drawDocuments();
+  drawFilters(state);
+  if (byId("question").value !== state.question) byId("question").value = state.question;
+  growBox();
+  document.body.classList.toggle("asked", state.question !== "");
+  const wanted = JSON.stringify(asked(state));
+  if (!state.question) {
+    under.abort();
+    answeredFor = null;
+    fill(byId("result"));
+    drawStart();
+  } else if (wanted !== answeredFor) {
+    fill(byId("start"));
+    ask(wanted);
+  }
+}
+
+async function ask(wanted) {
+  under.abort();
+  under = new AbortController();
+  const { signal } = under;
+  answeredFor = wanted;
+  const result = byId("result");
+  result.setAttribute("aria-busy", "true");
+  say("Searching the documents …");
+  fill(result, el("p", { class: "loading" }, "Searching the documents …"));
+  try {
+    const outcome = await call("POST", "/answer", { body: JSON.parse(wanted), signal });
+    if (signal.aborted) return;
+    fill(result, outcomeView(outcome, quotePage), marks(outcome, JSON.parse(wanted)));
+    say(summary(outcome));
+    remember(state);
+  } catch (error) {
+    if (error.name === "AbortError" || signal.aborted) return;
+    if (error.status === undefined) throw error;
+    fill(result, problemBox(error, () => ask(wanted)));
+  } finally {
+    if (!signal.aborted) result.removeAttribute("aria-busy");
+  }
+}
+
+// What a quote can do on this page.
+const quotePage = {
+  hrefOf: (quote) => address({ ...state, place: placeOf(quote) }),
+  open: (quote, opener) => go({ ...state, place: placeOf(quote) }, { opener }),
+  askWithin: (docId) => go({ ...state, docs: [docId], place: null }),
+};
+
+function placeOf(quote) {
+  return { doc: quote.doc_id, start: quote.start, end: quote.end };
+}
+
+function drawStart() {
+  const facets = facetsNow();
+  const about = el("p", { class: "fine stats" });
+  if (facets) about.textContent = `${counted(facets.documents, "document", "documents")}, ${counted(facets.sentences, "sentence", "sentences")}, profile ${facets.profile}`;
+  const recent = el("div");
+  drawRecent(recent, (event, chosen) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(chosen);
+    byId("question").focus();
+  });
+  fill(byId("start"), about, recent);
+}
+
+let uploading = null;
+
+function drawDocuments() {
+  mayWrite = facetsNow()?.uploads === true;
+  if (!mayWrite) {
+    uploading = null;
+    fill(byId("upload"));
+  } else if (!uploading) {
+    uploading = uploadForm({ arrived: refresh, refused: onlyReading });
+    fill(byId("upload"), uploading);
+  }
+  return drawLibrary(byId("library"), { may: mayWrite, removed: refresh, askIn: (docId) => askIn(docId) });
+}
+
+function askIn(docId) {
+  go({ ...NO_FILTERS, view: "ask", question: "", docs: [docId], place: null });
+  byId("question").focus();
+}
+
+function onlyReading(words) {
+  uploading = null;
+  fill(byId("upload"), el("p", { class: "notice" }, words));
+  drawLibrary(byId("library"), { may: false, removed: refresh, askIn });
+}
+
+// The documents have changed: what was answered before may not hold any more.
+async function refresh() {
+  forgetDocuments();
+  answeredFor = null;
+  await loadFacets();
+  rebuildFilters(state);
+  if (state.view === "documents") await drawDocuments();
+}
+
+// The box grows with a long question.
+function growBox() {
+  const box = byId("question");
+  box.style.height = "";
+  if (box.scrollHeight > box.clientHeight) box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`;
+}
+
+function setUpSearch() {
+  const box = byId("question");
+  box.addEventListener("input", growBox);
+  window.addEventListener("resize", growBox);
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    byId("search").requestSubmit();
+  });
+  byId("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const question = box.value.replace(/\s+/gu, " ").trim();
+    if (!question) return box.focus();
+    answeredFor = null;
+    go({ ...state, view: "ask", question, place: null });
+  });
+}
+
+function setUpKeyboard() {
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog:modal")) return;
+    event.preventDefault();
+    if (state.view === "documents") go({ ...state, view: "ask" });
+    byId("question").focus();
+    byId("question").select();
+  });
+}
+
+function setUpViews() {
+  const links = { home: () => ({ ...NO_FILTERS, view: "ask", question: "", place: null }), "nav-ask": () => ({ ...state, view: "ask", place: null }), "nav-documents": () => ({ ...state, view: "documents", place: null }) };
+  for (const [id, target] of Object.entries(links)) {
+    byId(id).addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      go(target());
+      byId(state.view === "documents" ? "documents-title" : "question").focus();
+    });
+  }
+}
+
+async function begin() {
+  onKeyNeeded(askForKey);
+  setUpKeyDialog();
+  setUpSearch();
+  setUpKeyboard();
+  setUpViews();
+  setUpFilters({ changed: (filters) => go({ ...state, ...filters, place: null }) });
+  setUpReader({ closed: () => (history.state?.opened ? history.back() : go({ ...state, place: null }, { replace: true })) });
+  window.addEventListener("popstate", () => follow(fromAddress(location.search)));
+  if (state.view === "ask" && !state.place) byId("question").focus();
+  await start();
+}
+
+async function start() {
+  try {
+    await loadFacets();
+  } catch (error) {
+    if (error.status === undefined) throw error;
+    const place = byId(state.view === "documents" ? "library" : "result");
+    return fill(place, problemBox(error, start));
+  }
+  follow(fromAddress(location.search));
+}
+
+begin();

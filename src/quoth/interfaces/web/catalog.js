@@ -1,0 +1,72 @@
+// What the index holds: its facets, and what is known about its documents.
+
+import { call, documentPath } from "./api.js";
+
+const MOST = 1000;
+
+let facets = null;
+let listing = null;
+const known = new Map();
+
+export async function loadFacets() {
+  facets = await call("GET", "/facets");
+  return facets;
+}
+
+export function facetsNow() {
+  return facets;
+}
+
+// The first documents; a large corpus is searched with `found`.
+export async function loadDocuments() {
+  listing ??= call("GET", "/documents", { query: { limit: MOST } }).then(remembered);
+  try {
+    return await listing;
+  } catch (error) {
+    listing = null;
+    throw error;
+  }
+}
+
+export async function documentsPage({ after, limit }) {
+  const query = after === null ? { limit } : { after, limit };
+  return remembered(await call("GET", "/documents", { query }));
+}
+
+function remembered(page) {
+  for (const one of page.documents) known.set(one.doc_id, Promise.resolve(one));
+  return page;
+}
+
+export async function found(words) {
+  const page = await loadDocuments();
+  const wanted = words.trim().toLowerCase();
+  const local = page.documents.filter((one) => `${one.title ?? ""}\n${one.doc_id}`.toLowerCase().includes(wanted));
+  if (page.next === null || !wanted || local.length) return { documents: local, whole: page.next === null };
+  const more = await call("GET", "/documents", { query: { prefix: words.trim(), limit: 50 } });
+  return { documents: remembered(more).documents, whole: false };
+}
+
+export function about(docId) {
+  if (!known.has(docId)) {
+    const asked = call("GET", documentPath(docId));
+    known.set(docId, asked);
+    asked.catch(() => known.delete(docId));
+  }
+  return known.get(docId);
+}
+
+// The title as soon as it is known; the id until then, or for good.
+export async function titled(node, docId) {
+  node.textContent = docId;
+  try {
+    node.textContent = (await about(docId)).title ?? docId;
+  } catch {
+    // A document that is gone keeps its id.
+  }
+}
+
+export function forgetDocuments() {
+  listing = null;
+  known.clear();
+}

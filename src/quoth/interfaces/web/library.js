@@ -1,0 +1,93 @@
+// The list of documents, and their removal.
+
+import { call, documentPath, finished } from "./api.js";
+import { documentsPage } from "./catalog.js";
+import { confirmed } from "./dialogs.js";
+import { button, counted, el, fill, foreign, say, toast, worded } from "./dom.js";
+import { inWords, problemBox } from "./problem.js";
+import { badge } from "./quote.js";
+
+const PAGE = 100;
+
+// `may` tells whether documents may be removed; `removed()` is called after one was; `askIn(docId)` asks within one.
+export async function drawLibrary(node, { may, removed, askIn }) {
+  try {
+    const first = await documentsPage({ after: null, limit: PAGE });
+    const list = el("ul", { class: "documents" }, rows(first.documents, { may, removed, askIn }));
+    const count = el("p", { class: "fine", tabindex: "-1", id: "library-count" }, counted(first.total, "document", "documents"));
+    const more = el("div");
+    offerMore(more, first.next, list, { may, removed, askIn });
+    fill(node, el("h2", {}, "In the index"), count, list, more);
+  } catch (error) {
+    fill(node, problemBox(error, () => drawLibrary(node, { may, removed, askIn })));
+  }
+}
+
+function offerMore(place, next, list, options) {
+  if (next === null) return fill(place);
+  fill(
+    place,
+    button("More documents", async () => {
+      const page = await documentsPage({ after: next, limit: PAGE });
+      const fresh = rows(page.documents, options);
+      list.append(...fresh);
+      offerMore(place, page.next, list, options);
+      fresh[0]?.querySelector("button")?.focus();
+    }),
+  );
+}
+
+function rows(documents, options) {
+  return documents.map((one) => row(one, options));
+}
+
+function row(one, { may, removed, askIn }) {
+  const title = one.title ?? one.doc_id;
+  const status = el("p", { class: "fine", role: "status" });
+  const remove = may ? button("Remove", () => removeIt(), { class: "quiet", "aria-label": `Remove ${title}` }) : null;
+  const facts = [
+    one.document_type ? worded(one.document_type) : null,
+    one.format,
+    one.pages ? counted(one.pages, "page", "pages") : null,
+    counted(one.sentences, "sentence", "sentences"),
+    one.effective_date ? `in effect ${one.effective_date}` : null,
+  ].filter(Boolean);
+
+  async function removeIt() {
+    const sure = await confirmed({
+      title: "Remove this document?",
+      name: title,
+      text: " leaves the index, with what was uploaded of it. Answers can no longer quote it.",
+      yes: "Remove",
+    });
+    if (!sure) return remove.focus();
+    remove.disabled = true;
+    status.textContent = "Removing …";
+    try {
+      const job = await finished(await call("DELETE", documentPath(one.doc_id)), (now) => {
+        status.textContent = now.state === "queued" ? "Waiting for its turn …" : "Removing …";
+      });
+      if (job.state === "failed") throw Object.assign(new Error(job.error?.message ?? "It could not be removed."), { hint: job.error?.hint });
+      toast(`Removed: ${title}`);
+      await removed();
+      document.getElementById("library-count")?.focus();
+    } catch (error) {
+      remove.disabled = false;
+      status.textContent = inWords(error);
+      say(inWords(error));
+    }
+  }
+
+  return el(
+    "li",
+    {},
+    el(
+      "div",
+      { class: "document" },
+      el("p", { class: "source" }, el("strong", {}, foreign(title)), one.is_binding ? badge("binding") : null, one.superseded_by.length ? el("span", { class: "badge old" }, "superseded in part or whole") : null),
+      el("p", { class: "where" }, foreign(facts.join(" · ")), el("span", { class: "place" }, foreign(one.doc_id))),
+      status,
+    ),
+    el("div", { class: "buttons" }, button("Ask here", () => askIn(one.doc_id), { class: "quiet", "aria-label": `Ask within ${title}` }), remove),
+  );
+}

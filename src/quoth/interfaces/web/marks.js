@@ -1,0 +1,56 @@
+// "Was this right?": a reader's verdict becomes a labelled question of the service.
+
+import { call } from "./api.js";
+import { button, el, fill, foreign, say } from "./dom.js";
+import { inWords } from "./problem.js";
+
+export function marks(outcome, body) {
+  const box = el("section", { class: "marks", "aria-labelledby": "marks-title" });
+  const title = el("h3", { id: "marks-title" }, outcome.abstained ? "Is it right that there is no answer?" : "Is this answer right?");
+  const said = el("p", { class: "fine", role: "status" });
+
+  const ask = (focus = false) => {
+    const right = button(outcome.abstained ? "Right, it is not in the documents" : "Right", () => store("right", []));
+    const wrong = button(outcome.abstained ? "Wrong, it is there" : "Wrong", () => choose());
+    fill(box, title, el("div", { class: "buttons" }, right, wrong), said);
+    if (focus) wrong.focus();
+  };
+
+  const choose = () => {
+    const shown = outcome.abstained ? outcome.nearest : outcome.answer_sentences;
+    const options = shown.map((one) => {
+      const input = el("input", { type: "checkbox" });
+      return { one, input, row: el("label", { class: "choice" }, input, foreign(one.text)) };
+    });
+    const send = () =>
+      store("wrong", options.filter(({ input }) => input.checked).map(({ one }) => ({ doc_id: one.doc_id, start: one.start, end: one.end })));
+    const none = outcome.abstained ? "Choose the sentence that answers, if it is here." : "Choose the sentences that do answer. With none chosen, the question counts as one without an answer.";
+    const legend = el("legend", { tabindex: "-1" }, "Which of these does answer?");
+    fill(
+      box,
+      title,
+      el("fieldset", {}, legend, el("p", { class: "fine" }, none), el("div", { class: "options" }, options.map(({ row }) => row))),
+      el("div", { class: "buttons" }, button("Send", send, { class: "main" }), button("Back", () => ask(true))),
+      said,
+    );
+    (options[0]?.input ?? legend).focus();
+  };
+
+  const store = async (verdict, gold) => {
+    const { question, doc_scope, filters } = body;
+    said.textContent = "Sending …";
+    try {
+      const reply = await call("POST", "/marks", { body: { question, doc_scope, filters, verdict, ...(gold.length ? { gold } : {}) } });
+      const done = reply.stored ? `Thank you, noted as ${verdict}.` : "Thank you. It was not stored.";
+      const words = el("p", { tabindex: "-1", class: "thanks" }, done, reply.note ? [" ", foreign(reply.note)] : null);
+      fill(box, title, words);
+      words.focus();
+      say(done);
+    } catch (error) {
+      said.textContent = inWords(error);
+    }
+  };
+
+  ask();
+  return box;
+}

@@ -1,0 +1,58 @@
+// Pages as pictures, with boxes over the quote. They are fetched with the key, so they become blobs.
+
+import { call, documentPath } from "./api.js";
+import { el, fill } from "./dom.js";
+import { problemBox } from "./problem.js";
+
+const WIDTH = 1200;
+
+function percent(part, whole) {
+  return `${(100 * part) / whole}%`;
+}
+
+function boxOver(box, page) {
+  const node = el("span", { class: "box", "aria-hidden": "true" });
+  node.style.left = percent(box.left, page.width);
+  node.style.top = percent(box.top, page.height);
+  node.style.width = percent(box.right - box.left, page.width);
+  node.style.height = percent(box.bottom - box.top, page.height);
+  return node;
+}
+
+// `release` gives the memory of the pictures back, and stops those under way.
+export function pageImages(span) {
+  const urls = [];
+  const under = new AbortController();
+
+  async function draw(figure, page) {
+    fill(figure, el("p", { class: "loading" }, `Drawing page ${page.number} …`));
+    try {
+      const path = documentPath(span.doc_id, `/pages/${page.number}`);
+      const picture = await call("GET", path, { query: { width: WIDTH }, signal: under.signal, as: "blob" });
+      if (under.signal.aborted) return;
+      urls.push(URL.createObjectURL(picture));
+      const image = el("img", { src: urls.at(-1), alt: `Page ${page.number} of ${span.title ?? span.doc_id}, with the quote outlined` });
+      const sheet = el("div", { class: "sheet" }, image, page.boxes.map((box) => boxOver(box, page)));
+      fill(figure, sheet, el("figcaption", { class: "fine" }, `Page ${page.number}. The quote: “`, el("bdi", { dir: "auto" }, span.quote), "”"));
+      await image.decode();
+      sheet.querySelector(".box")?.scrollIntoView({ block: "center" });
+    } catch (error) {
+      if (error.name === "AbortError" || under.signal.aborted) return;
+      if (error.status === undefined) return fill(figure, el("p", {}, "The picture of the page cannot be shown."));
+      fill(figure, problemBox(error, () => draw(figure, page)));
+    }
+  }
+
+  const figures = span.pages.map((page) => {
+    const figure = el("figure", { class: "page-picture" });
+    draw(figure, page);
+    return figure;
+  });
+  return {
+    node: el("div", { class: "pages" }, figures),
+    release: () => {
+      under.abort();
+      urls.forEach((url) => URL.revokeObjectURL(url));
+    },
+  };
+}

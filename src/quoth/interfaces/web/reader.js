@@ -1,0 +1,163 @@
+// The reader: a quote in its document, as text or on the page. Beside the answer on a wide screen, over it on a narrow one.
+
+import { call, documentPath } from "./api.js";
+import { copyMenu } from "./copy.js";
+import { button, byId, el, fill, foreign, say, worded } from "./dom.js";
+import { pageImages } from "./pages.js";
+import { problemBox } from "./problem.js";
+import { badge, sectionPath, titleOf } from "./quote.js";
+
+const AROUND = 800;
+const MOST = 20000;
+const GROWS = 5;
+
+const wide = matchMedia("(min-width: 68rem)");
+let onClose = () => {};
+let opener = null;
+let under = new AbortController();
+let images = null;
+let prefersPage = false;
+
+function show(dialog) {
+  if (wide.matches) dialog.show();
+  else dialog.showModal();
+  byId("shell").classList.add("with-reader");
+}
+
+export function setUpReader({ closed }) {
+  const dialog = byId("reader");
+  onClose = closed;
+  byId("reader-close").addEventListener("click", () => onClose());
+  dialog.addEventListener("cancel", (event) => {
+    event.preventDefault();
+    onClose();
+  });
+  // A dialog beside the page is not modal, so the browser does not close it on Escape.
+  document.addEventListener("keydown", (event) => {
+    const other = document.querySelector("dialog.small[open]");
+    if (event.key !== "Escape" || event.defaultPrevented || !dialog.open || dialog.matches(":modal") || other) return;
+    event.preventDefault();
+    onClose();
+  });
+  wide.addEventListener("change", () => {
+    if (!dialog.open) return;
+    dialog.close();
+    show(dialog);
+  });
+}
+
+export function closeReader() {
+  const dialog = byId("reader");
+  if (!dialog.open) return;
+  under.abort();
+  images?.release();
+  images = null;
+  dialog.close();
+  byId("shell").classList.remove("with-reader");
+  fill(byId("reader-body"));
+  if (opener?.isConnected) opener.focus();
+  else byId("question").focus();
+  opener = null;
+}
+
+export async function openReader(place, from) {
+  const dialog = byId("reader");
+  if (from) opener = from;
+  if (!dialog.open) show(dialog);
+  const title = byId("reader-title");
+  fill(title, place.doc);
+  title.focus();
+  await load(place, AROUND);
+}
+
+async function load(place, around) {
+  under.abort();
+  under = new AbortController();
+  const { signal } = under;
+  const body = byId("reader-body");
+  if (around === AROUND) fill(body, el("p", { class: "loading" }, "Opening the document …"));
+  const query = { start: place.start, end: place.end, around };
+  try {
+    const span = await call("GET", documentPath(place.doc, "/span"), { query, signal });
+    if (signal.aborted) return;
+    draw(span, place, around);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    fill(body, problemBox(error, () => load(place, around)));
+  }
+}
+
+function draw(span, place, around) {
+  fill(byId("reader-title"), foreign(span.title ?? span.doc_id));
+  images?.release();
+  images = null;
+  const text = textView(span, place, around);
+  const view = el("div", { class: "reader-view" }, text);
+  fill(byId("reader-body"), about(span), span.pages.length ? switcher(span, view, text) : null, view);
+  say(`Opened at the quote in ${span.title ?? span.doc_id}.`);
+  text.querySelector("mark")?.scrollIntoView({ block: "center" });
+}
+
+function about(span) {
+  const quote = { ...span, text: span.quote };
+  const superseded = (span.superseded_by ?? []).map(({ section, by }) =>
+    el("p", { class: "superseded-note" }, el("strong", {}, "Superseded. "), section ? [foreign(section), " is replaced by "] : "Replaced by ", titleOf(by)),
+  );
+  return el(
+    "div",
+    { class: "reader-about" },
+    superseded,
+    el(
+      "p",
+      { class: "source" },
+      badge(span.authority),
+      span.document_type ? el("span", { class: "kind" }, foreign(worded(span.document_type))) : null,
+      span.effective_date ? el("span", { class: "since" }, "in effect ", el("time", { datetime: span.effective_date }, span.effective_date)) : null,
+      span.page ? el("span", { class: "page" }, `page ${span.page}`) : null,
+    ),
+    el("p", { class: "where" }, sectionPath(span.section)),
+    copyMenu(quote),
+  );
+}
+
+// Lines of Markdown that are headings or tables look like it; every character stays.
+function lines(text) {
+  return text.split(/(?<=\n)/).map((line) => {
+    if (/^#{1,6} /.test(line)) return el("span", { class: "line-heading" }, line);
+    if (/^\s*\|/.test(line)) return el("span", { class: "line-table" }, line);
+    return line;
+  });
+}
+
+function textView(span, place, around) {
+  const more = (truncated, words) => {
+    if (!truncated) return null;
+    if (around >= MOST) return el("p", { class: "fine" }, "The document goes on; this is as much as is shown around a quote.");
+    return button(words, () => load(place, Math.min(MOST, around * GROWS)), { class: "more" });
+  };
+  const table = /^\s*\|/.test(span.quote);
+  return el(
+    "div",
+    { class: "reader-text" },
+    more(span.truncated_before, "More above"),
+    el("div", { class: "doc-text foreign", dir: "auto" }, lines(span.before), el("mark", { class: table ? "line-table" : null }, span.quote), lines(span.after)),
+    more(span.truncated_after, "More below"),
+  );
+}
+
+function switcher(span, view, text) {
+  const buttons = {};
+  const choose = (page) => {
+    prefersPage = page;
+    buttons.text.setAttribute("aria-pressed", String(!page));
+    buttons.page.setAttribute("aria-pressed", String(page));
+    images ??= page ? pageImages(span) : null;
+    fill(view, page ? images.node : text);
+    if (!page) text.querySelector("mark").scrollIntoView({ block: "center" });
+  };
+  buttons.text = button("Text", () => choose(false));
+  buttons.page = button("Page", () => choose(true));
+  const group = el("div", { class: "switch", role: "group", "aria-label": "Show as" }, buttons.text, buttons.page);
+  choose(prefersPage);
+  return group;
+}

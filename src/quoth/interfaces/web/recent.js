@@ -1,0 +1,60 @@
+// Recent questions, in this browser only. They can be cleared, and switched off.
+
+import { button, el, fill, foreign, say } from "./dom.js";
+import { kept } from "./kept.js";
+import { address, fromAddress } from "./state.js";
+
+const LIST = "quoth.recent";
+const OFF = "quoth.recent.off";
+const MOST = 12;
+
+function all() {
+  try {
+    const list = JSON.parse(kept.get(LIST) ?? "[]");
+    return Array.isArray(list) ? list.filter((one) => typeof one === "string" && one.startsWith("/?")) : [];
+  } catch {
+    return [];
+  }
+}
+
+// A question is kept as its address, so its filters come back with it.
+export function remember(state) {
+  if (kept.get(OFF)) return;
+  const here = address({ ...state, view: "ask", place: null });
+  kept.set(LIST, JSON.stringify([here, ...all().filter((one) => one !== here)].slice(0, MOST)));
+}
+
+export function drawRecent(node, go) {
+  const list = all();
+  const off = el("input", { type: "checkbox", id: "keep-recent" });
+  off.checked = !kept.get(OFF);
+  off.addEventListener("change", () => {
+    kept.set(OFF, off.checked ? null : "yes");
+    if (!off.checked) kept.set(LIST, null);
+    say(off.checked ? "Recent questions are kept in this browser." : "Recent questions are no longer kept.");
+    drawRecent(node, go);
+    node.querySelector("#keep-recent").focus();
+  });
+  const clear = button("Clear", () => {
+    kept.set(LIST, null);
+    say("Recent questions cleared.");
+    drawRecent(node, go);
+    node.querySelector("#keep-recent").focus();
+  }, { class: "linklike", "aria-label": "Clear recent questions" });
+  const items = list.map((one) => {
+    const state = fromAddress(one.slice(1));
+    const filters = state.types.length + state.tags.length + state.docs.length + (state.asOf ? 1 : 0);
+    const link = el("a", { href: one, on: { click: (event) => go(event, state) } }, foreign(state.question));
+    return el("li", {}, link, filters ? el("span", { class: "fine" }, filters === 1 ? " 1 filter" : ` ${filters} filters`) : null);
+  });
+  fill(
+    node,
+    el(
+      "section",
+      { class: "recent", "aria-labelledby": "recent-title" },
+      list.length ? el("div", { class: "recent-head" }, el("h2", { id: "recent-title" }, "Recent questions"), clear) : el("h2", { id: "recent-title", class: "unseen" }, "Recent questions"),
+      list.length ? el("ul", {}, items) : null,
+      el("label", { class: "choice fine" }, off, el("span", {}, "Keep recent questions in this browser")),
+    ),
+  );
+}

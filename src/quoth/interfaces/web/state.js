@@ -1,0 +1,65 @@
+// The address of the page is its state: the question, the filters, the view and the place open in the reader.
+
+function whole(text) {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+function placeIn(query) {
+  const doc = query.get("doc");
+  const start = whole(query.get("start"));
+  const end = whole(query.get("end"));
+  return doc && start !== null && end !== null && start < end ? { doc, start, end } : null;
+}
+
+export function fromAddress(search) {
+  const query = new URLSearchParams(search);
+  return {
+    view: query.get("view") === "documents" ? "documents" : "ask",
+    question: (query.get("q") ?? "").trim(),
+    types: query.getAll("type"),
+    tags: query.getAll("tag").filter((tag) => tag.includes(":")),
+    docs: query.getAll("in"),
+    asOf: query.get("as_of") ?? "",
+    place: placeIn(query),
+  };
+}
+
+export function address(state) {
+  const query = new URLSearchParams();
+  if (state.view === "documents") query.set("view", "documents");
+  if (state.question) query.set("q", state.question);
+  for (const type of state.types) query.append("type", type);
+  for (const tag of state.tags) query.append("tag", tag);
+  for (const doc of state.docs) query.append("in", doc);
+  if (state.asOf) query.set("as_of", state.asOf);
+  if (state.place) {
+    query.set("doc", state.place.doc);
+    query.set("start", state.place.start);
+    query.set("end", state.place.end);
+  }
+  const text = query.toString();
+  return text ? `/?${text}` : "/";
+}
+
+export const NO_FILTERS = { types: [], tags: [], docs: [], asOf: "" };
+
+export function isFiltered(state) {
+  return state.types.length + state.tags.length + state.docs.length > 0 || state.asOf !== "";
+}
+
+// The body that asks what this state asks.
+export function asked(state) {
+  const tags = {};
+  for (const tag of state.tags) {
+    const colon = tag.indexOf(":");
+    (tags[tag.slice(0, colon)] ??= []).push(tag.slice(colon + 1));
+  }
+  const filters = {};
+  if (state.types.length) filters.document_type = state.types;
+  if (state.tags.length) filters.tags = tags;
+  if (state.asOf) filters.as_of = state.asOf;
+  const body = { question: state.question };
+  if (state.docs.length) body.doc_scope = state.docs;
+  if (Object.keys(filters).length) body.filters = filters;
+  return body;
+}

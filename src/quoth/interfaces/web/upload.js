@@ -1,0 +1,163 @@
+// Upload: choose or drop files, name them, send them, and watch the service read them.
+
+import { documentPath, finished, send } from "./api.js";
+import { facetsNow } from "./catalog.js";
+import { button, counted, el, fill, foreign, say } from "./dom.js";
+import { inWords } from "./problem.js";
+
+let numbered = 0;
+
+function field(label, attributes) {
+  const id = `upload-${++numbered}`;
+  const input = el("input", { type: "text", id, autocomplete: "off", ...attributes });
+  return { input, node: el("p", { class: "field" }, el("label", { for: id }, label), input) };
+}
+
+function progress(label) {
+  const shown = el("progress", { max: "1", "aria-label": label });
+  const words = el("span", { class: "fine" });
+  return { node: el("p", { class: "progress" }, shown, words), shown, words };
+}
+
+function typesList() {
+  return el("datalist", { id: "known-types" }, (facetsNow()?.document_types ?? []).map(({ value }) => el("option", { value })));
+}
+
+// `arrived()` is called when documents have come; `refused()` when the key may not write.
+export function uploadForm({ arrived, refused }) {
+  let rows = [];
+  const list = el("ul", { class: "upload-rows", "aria-label": "Files to upload" });
+  const start = button("Upload", () => sendAll(), { class: "main" });
+  const clear = button("Clear finished", () => {
+    rows = rows.filter((row) => row.state !== "done");
+    redraw();
+  });
+  const actions = el("div", { class: "buttons" }, start, clear);
+  const input = el("input", { type: "file", multiple: true, id: "files", on: { change: () => (add(input.files), (input.value = "")) } });
+  const zone = el(
+    "div",
+    { class: "drop" },
+    el("label", { for: "files" }, "Choose files, or drop them here"),
+    input,
+    el("p", { class: "fine" }, "Text, Markdown, HTML, PDF, Word. A file with the name of a document replaces it."),
+  );
+
+  for (const name of ["dragenter", "dragover"]) {
+    zone.addEventListener(name, (event) => {
+      event.preventDefault();
+      zone.classList.add("over");
+    });
+  }
+  for (const name of ["dragleave", "drop"]) zone.addEventListener(name, () => zone.classList.remove("over"));
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    add(event.dataTransfer.files);
+  });
+
+  function add(files) {
+    const fresh = [...files].map((file) => newRow(file));
+    rows.push(...fresh);
+    redraw();
+    fresh[0]?.title.input.focus();
+    say(`${counted(fresh.length, "file", "files")} ready to upload.`);
+  }
+
+  function newRow(file) {
+    const row = {
+      file,
+      state: "waiting",
+      id: field("Document id", { value: file.webkitRelativePath || file.name, required: true }),
+      title: field("Title (optional)", {}),
+      type: field("Document type (optional)", { list: "known-types" }),
+      status: el("div", { class: "upload-status" }),
+    };
+    const remove = button("Remove", () => {
+      rows = rows.filter((one) => one !== row);
+      redraw();
+      input.focus();
+    }, { class: "linklike", "aria-label": `Do not upload ${file.name}` });
+    row.fields = el("div", { class: "fields" }, row.id.node, row.title.node, row.type.node);
+    row.head = el("div", { class: "upload-head" }, el("strong", {}, foreign(file.name)), el("span", { class: "fine" }, sized(file.size)), remove);
+    row.remove = remove;
+    row.node = el("li", {}, row.head, row.fields, row.status);
+    return row;
+  }
+
+  function redraw() {
+    fill(list, rows.map((row) => row.node));
+    actions.hidden = rows.length === 0;
+    start.hidden = !rows.some((row) => row.state === "waiting");
+    clear.hidden = !rows.some((row) => row.state === "done");
+  }
+
+  async function sendAll() {
+    start.disabled = true;
+    let any = false;
+    // One after another: the service reads them in turn anyway, and the progress stays easy to follow.
+    for (const row of rows.filter((one) => one.state === "waiting")) any = (await sendOne(row)) || any;
+    start.disabled = false;
+    redraw();
+    if (any) await arrived();
+  }
+
+  async function sendOne(row) {
+    const docId = row.id.input.value.trim();
+    if (!docId) {
+      row.id.input.reportValidity();
+      return false;
+    }
+    row.state = "sending";
+    row.fields.hidden = true;
+    row.remove.hidden = true;
+    const transfer = progress(`Sending ${row.file.name}`);
+    fill(row.status, transfer.node);
+    transfer.words.textContent = "Sending";
+    const query = {};
+    if (row.title.input.value.trim()) query.title = row.title.input.value.trim();
+    if (row.type.input.value.trim()) query.document_type = row.type.input.value.trim();
+    try {
+      const job = await send(documentPath(docId), query, row.file, (sent, total) => {
+        transfer.shown.value = total ? sent / total : 1;
+        transfer.words.textContent = `Sent ${sized(sent)} of ${sized(total)}`;
+      });
+      const reading = progress(`Reading ${row.file.name}`);
+      fill(row.status, reading.node);
+      say(`${row.file.name} was sent. It is being read.`);
+      const end = await finished(job, (now) => watch(reading, now));
+      if (end.state === "failed") throw Object.assign(new Error(end.error?.message ?? "It could not be read."), { hint: end.error?.hint });
+      row.state = "done";
+      const notes = end.notes.map((note) => el("li", {}, foreign(note)));
+      fill(row.status, el("p", { class: "done" }, "Ready: it can be asked about now."), notes.length ? el("ul", { class: "fine" }, notes) : null);
+      say(`${row.file.name} is ready.`);
+      return true;
+    } catch (error) {
+      failed(row, error);
+      return false;
+    }
+  }
+
+  function failed(row, error) {
+    row.state = "waiting";
+    row.fields.hidden = false;
+    row.remove.hidden = false;
+    const words = inWords(error);
+    fill(row.status, el("p", { class: "failed" }, el("strong", {}, "Not uploaded. "), foreign(words)));
+    say(`${row.file.name} was not uploaded. ${words}`);
+    if (error.status === 403) refused(words);
+  }
+
+  redraw();
+  return el("section", { class: "upload", "aria-labelledby": "upload-title" }, el("h2", { id: "upload-title" }, "Add documents"), typesList(), zone, list, actions);
+}
+
+function watch({ shown, words }, job) {
+  if (job.total) shown.value = job.done / job.total;
+  else shown.removeAttribute("value");
+  const counts = job.total ? ` (${job.done} of ${job.total})` : "";
+  words.textContent = job.state === "queued" ? "Waiting for its turn" : `${job.step || "Reading"}${counts}`;
+}
+
+function sized(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
