@@ -44,7 +44,10 @@ def started() -> Iterator[Any]:
                 yield pytest.param(one["args"], seen_by(one, settings), id=f"{name}-{one['name']}")
 
 
-@pytest.mark.parametrize(("words", "variables"), started())
+STARTED = list(started())
+
+
+@pytest.mark.parametrize(("words", "variables"), STARTED)
 def test_the_command_exists_with_its_options(words: list[str], variables: dict[str, str]) -> None:
     group: Any = typer.main.get_command(app)
     command = group.commands[words[0]]
@@ -63,7 +66,7 @@ def test_the_command_exists_with_its_options(words: list[str], variables: dict[s
     assert not given or places
 
 
-@pytest.mark.parametrize(("words", "variables"), started())
+@pytest.mark.parametrize(("words", "variables"), STARTED)
 def test_the_settings_exist_and_their_values_are_allowed(words: list[str], variables: dict[str, str]) -> None:
     plain = {name: _STANDING_FOR.sub("x", value) for name, value in variables.items()}
 
@@ -77,4 +80,4 @@ def test_every_variable_that_is_named_is_a_setting(path: Path) -> None:
 
 
 def test_all_the_work_of_a_deployment_is_covered() -> None:
-    assert {one.values[0][0] for one in started()} == {"serve", "migrate", "ingest", "batch", "verify"}
+    assert {one.values[0][0] for one in STARTED} == {"serve", "migrate", "ingest", "batch", "verify"}

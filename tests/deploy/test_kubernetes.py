@@ -11,7 +11,8 @@ import pytest
 
 from deploy.manifests import HOME, OVERLAYS, ROOT, Manifest, containers, pod, read, rendered
 from quoth import __version__
-from quoth.settings import ServiceSettings
+from quoth.errors import SettingsError
+from quoth.settings import ServiceSettings, environment_settings
 
 VERSIONS = ("1.30", "1.32", kubernetes_validate.latest_version())
 
@@ -94,6 +95,17 @@ def test_a_pod_mounts_what_it_has_and_can_write_to_tmp(resource: Manifest) -> No
     assert mounted == volumes
     for container in spec["containers"]:
         assert "/tmp" in [mount["mountPath"] for mount in container["volumeMounts"]]  # noqa: S108 - inside a container
+
+
+@pytest.mark.parametrize("resource", with_pods())
+def test_a_pod_gets_no_variables_that_would_be_taken_for_settings(resource: Manifest) -> None:
+    """The Service `quoth` would bring QUOTH_SERVICE_HOST, and an unknown variable with our prefix is an error."""
+    spec = pod(resource)
+
+    assert spec is not None
+    assert spec["enableServiceLinks"] is False
+    with pytest.raises(SettingsError):
+        environment_settings({"QUOTH_SERVICE_HOST": "10.0.0.1"})
 
 
 @pytest.mark.parametrize("resource", with_pods())
@@ -191,6 +203,7 @@ def test_requests_under_way_have_time_to_end() -> None:
 
     assert program == "sleep"
     assert grace == ServiceSettings().grace_seconds
+    assert settings["QUOTH_SERVICE_UPLOADS"] == "false"  # else an upload under way would have as long again
     assert spec["terminationGracePeriodSeconds"] > float(seconds) + grace
 
 
@@ -222,6 +235,16 @@ def test_the_service_talks_to_nobody_but_its_database() -> None:
     ways = named("NetworkPolicy", "quoth-database", "postgres")["spec"]["egress"]
     assert {port["port"] for way in ways for port in way["ports"]} == {53, 5432, 6379}
     assert all(way["to"] for way in ways)
+
+
+@pytest.mark.parametrize("variant", ["embedded", "postgres"])
+def test_a_job_takes_the_cores_that_it_may_use_and_not_those_of_the_node(variant: str) -> None:
+    (ingest,) = containers(named("Job", "quoth-ingest", f"{variant}/jobs"))
+    batch, _ = containers(named("Job", "quoth-batch", f"{variant}/jobs"))
+    workers = {one["name"]: one.get("value") for one in ingest["env"]}["QUOTH_INGEST_WORKERS"]
+
+    assert workers == ingest["resources"]["limits"]["cpu"]
+    assert batch["args"][batch["args"].index("--workers") + 1] == batch["resources"]["limits"]["cpu"]
 
 
 def test_only_the_owner_of_the_tables_writes() -> None:

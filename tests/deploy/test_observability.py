@@ -47,7 +47,10 @@ def expressions() -> Iterator[Any]:
         yield pytest.param(rule["expr"], id=rule["alert"])
 
 
-@pytest.mark.parametrize("expression", expressions())
+EXPRESSIONS = list(expressions())
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_an_expression_uses_what_is_exported(expression: str) -> None:
     names = set(_METRIC.findall(expression))
 
@@ -59,7 +62,7 @@ def test_an_expression_uses_what_is_exported(expression: str) -> None:
     assert {*matched, *grouped} <= allowed
 
 
-@pytest.mark.parametrize("expression", expressions())
+@pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_brackets_are_balanced(expression: str) -> None:
     left = re.sub(r'"[^"]*"', "", expression)
     left = re.sub(r"[^()\[\]{}]", "", left)
@@ -69,7 +72,7 @@ def test_brackets_are_balanced(expression: str) -> None:
     assert left == ""
 
 
-@pytest.mark.parametrize("expression", expressions())
+@pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_a_quantile_is_of_buckets_and_a_rate_of_what_only_grows(expression: str) -> None:
     for name in re.findall(r"(?:rate|increase)\((\w+)", expression):
         assert re.search(r"_(total|bucket|sum|count)$", name), name

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from mcp import Client, MCPError
 from mcp_types import TextResourceContents
@@ -17,12 +19,13 @@ from quoth.interfaces.python import Quoth
 from quoth.render import outcome_json
 from quoth.render_retrieval import retrieval_json
 
-from ..command_line import HASH, finish, start
-from ..small_corpus import CANOLA, FILES, HALVORSEN, WHEAT, SmallCorpus
+from ..command_line import HASH, PATIENCE, failed, finish, run, start
+from ..small_corpus import CANOLA, FILES, HALVORSEN, SmallCorpus
 from .serving import Served, called, http, over_http, refused, stdio, talk_to, text_of
 
 Opened = Callable[[], Any]
 SOWING = "How deep should canola be sown into moist soil?"
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 TOOLS = ["ask", "retrieve", "verify", "list_documents", "read_span"]
 
 
@@ -163,64 +166,49 @@ async def _errors_have_hints(client: Client) -> None:
         await client.call_tool("burn", {})
 
 
-def test_filters_and_what_a_model_leaves_open(opened: Opened) -> None:
-    async def work(client: Client) -> None:
-        found = await called(
-            client, "ask", question="How deep to sow?", doc_ids=["wheat.md"], tags={"crop": "wheat"}, as_of=None
-        )
-        assert [one["text"] for one in found["answer_sentences"]][:1] == [WHEAT]
-        found = await called(client, "retrieve", query="sow", document_types=["guide"], match_count=1.0, tags=None)
-        assert {one["doc_id"] for one in found["passages"]} == {"canola.md"}
-
-    talk_to(opened, work)
-
-
-def test_no_character_is_changed_on_the_way(opened: Opened, small: SmallCorpus) -> None:
-    question = (
-        "When is burning straw forbidden \N{EN DASH} ask the \N{GREEK SMALL LETTER ALPHA}-warden? \N{EAR OF RICE}"
-    )
+def test_several_things_at_once(small: SmallCorpus, served: Served, tmp_path: Path) -> None:
+    """Filters, what a model leaves open, foreign letters, and many questions together."""
+    warden = "\N{GREEK SMALL LETTER ALPHA}-warden"
+    burning = f"Is burning straw forbidden from May to September \N{EN DASH} ask the {warden}? \N{EAR OF RICE}"
+    questions = [SOWING, HALVORSEN, burning, "When to store wheat?"] * 4
+    quoth = direct(small)
+    expected = [outcome_json(quoth.ask(question)) for question in questions[:4]] * 4
+    wheat = outcome_json(quoth.ask(SOWING, doc_ids=["wheat.md"], tags={"crop": "wheat"}))
     text = small.source("rules.md")
-    start = text.index("\N{GREEK SMALL LETTER ALPHA}")
+    begin = text.index(warden)
 
     async def work(client: Client) -> None:
-        answer = await called(client, "ask", question=question)
-        assert answer["question"] == question
-        assert any(warden in one["text"] for one in answer["answer_sentences"])
-        span = await called(client, "read_span", doc_id="rules.md", start=begin, end=len(text), around=10)
-        assert span["quote"] == text[begin:]
+        answers: dict[int, dict[str, Any]] = {}
 
-    talk_to(opened, work)
-
-
-def test_many_questions_at_once(opened: Opened, small: SmallCorpus) -> None:
-    questions = [SOWING, HALVORSEN, "When is wheat sown?", "How cold is wheat stored?"] * 4
-    expected = [outcome_json(direct(small).ask(question)) for question in questions[:4]] * 4
-    answers: dict[int, dict[str, Any]] = {}
-
-    async def work(client: Client) -> None:
         async def one(number: int) -> None:
             answers[number] = (await client.call_tool("ask", {"question": questions[number]})).structured_content
 
         async with anyio.create_task_group() as group:
             for number in range(len(questions)):
                 group.start_soon(one, number)
+        assert [answers[number] for number in range(len(questions))] == expected
+        assert answers[2]["question"] == burning
+        assert warden in answers[2]["final_answer"]
 
-    talk_to(opened, work)
-    assert [answers[number] for number in range(len(questions))] == expected
+        found = await called(client, "ask", question=SOWING, doc_ids=["wheat.md"], tags={"crop": "wheat"}, as_of=None)
+        assert found == wheat
+        assert {one["doc_id"] for one in found["nearest"]} == {"wheat.md"}
+        found = await called(client, "retrieve", query=SOWING, document_types=["guide"], match_count=1.0, tags=None)
+        assert {one["doc_id"] for one in found["passages"]} == {"canola.md"}
+        span = await called(client, "read_span", doc_id="rules.md", start=begin, end=len(text), around=10)
+        assert span["quote"] == text[begin:]
+
+    talk_to(lambda: over_http(served.url), work)
+    with (tmp_path / "stderr").open("w", encoding="utf-8") as errlog:
+        talk_to(lambda: stdio(small.index, errlog=errlog), work)
 
 
 def test_only_the_protocol_goes_to_standard_output(small: SmallCorpus) -> None:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     question = {"name": "ask", "arguments": {"question": SOWING}}
     messages: list[dict[str, object]] = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {
-            "jsonrpc": "2.0",
-            "id": 2,
-            "method": "tools/call",
-            "params": {"name": "ask", "arguments": {"question": SOWING}},
-        },
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": question},
     ]
     program = start("mcp", "--index", small.index, variables=HASH)
     assert program.stdin is not None
@@ -239,12 +227,24 @@ def test_only_the_protocol_goes_to_standard_output(small: SmallCorpus) -> None:
     assert (ended.code, ended.data, ended.talk) == (0, b"", "")
 
 
-def test_no_index_is_said_at_once(tmp_path: Path) -> None:
-    ended = finish(start("mcp", "--index", tmp_path / "nothing"))
+def test_an_interrupt_ends_it_at_once(small: SmallCorpus) -> None:
+    program = start("mcp", "--index", small.index)
+    assert program.stdin is not None
+    assert program.stdout is not None
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+    program.stdin.write(json.dumps(hello).encode() + b"\n")
+    program.stdin.flush()
+    assert json.loads(program.stdout.readline())["id"] == 1
+    program.send_signal(signal.SIGINT)
+    try:
+        assert program.wait(PATIENCE) == -signal.SIGINT  # its input is still open
+    finally:
+        program.kill()
+        program.communicate()
 
-    assert (ended.code, ended.data) == (1, b"")
-    assert "error: there is no index at" in ended.talk
-    assert "hint: Make one: quoth ingest" in ended.talk
+
+def test_no_index_is_said_at_once(tmp_path: Path) -> None:
+    assert failed(run("mcp", "--index", tmp_path / "nothing"), "there is no index at", "Make one: quoth ingest")
 
 
 def test_a_new_generation_is_seen_without_a_restart(own: SmallCorpus, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_new_generation_is_seen_without_a_restart(own: SmallCorpus, tmp_path: 
 
 @pytest.mark.parametrize("options", [["--no-auth"], ["--allowed-host", "docs.example"]])
 def test_options_of_http_are_refused_without_it(small: SmallCorpus, options: list[str]) -> None:
-    ended = finish(start("mcp", "--index", small.index, *options))
+    ended = run("mcp", "--index", small.index, *options)
 
     assert ended.code == 2
     assert "go with --http" in ended.talk

@@ -45,8 +45,8 @@ def command(
 
     service = overrides(config, assignments).over({}, profile="none").service
     quoth = open_quoth(index, config=config, assignments=assignments)
+    talk = partial(typer.echo, err=True)
     if http:
-        talk = partial(typer.echo, err=True)
         serve_http(quoth, service, host=host, port=port, no_auth=no_auth, names=allowed_host or (), say=talk)
     else:
-        serve_stdio(quoth, service)
+        serve_stdio(quoth, service, say=talk)

@@ -201,7 +201,8 @@ async def upload(
         "tags": _tags(tag or []) or None,
     }
     fields = {name: value for name, value in given.items() if value is not None}
-    await service.run(request, lambda: _check(service, writing, doc_id, fields))
+    # Whether the client is gone is not asked here: to find out would swallow the beginning of the file.
+    await service.desk.run(lambda: _check(service, writing, doc_id, fields))
     job_id = writing.jobs.new_id()
     try:
         sha256 = await _receive(request, writing.library.incoming(job_id))

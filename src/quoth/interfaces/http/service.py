@@ -114,7 +114,7 @@ class Service:
         self._store.close()
 
     async def run(self, request: Request, work: Callable[[], _Result]) -> _Result:
-        """Do blocking work for a request, when its turn comes."""
+        """Do blocking work for a request whose body has been read, when its turn comes."""
         self._tell()
         try:
             return await self.desk.run(work, is_gone=request.is_disconnected)

@@ -50,9 +50,9 @@ _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempo
 _log = logging.getLogger(__name__)
 
 
-def server_for(quoth: Quoth, *, threads: int) -> Server[None]:
-    """A server of one index, ready for any transport; at most `threads` calls work at once."""
-    handlers = _Handlers(quoth, threads)
+def server_for(quoth: Quoth, *, threads: int, queue: int) -> Server[None]:
+    """A server of one index, ready for any transport; `threads` calls work at once, and `queue` more may wait."""
+    handlers = _Handlers(quoth, threads, queue)
     return Server(
         "quoth",
         title="Quoth",
@@ -70,10 +70,12 @@ def server_for(quoth: Quoth, *, threads: int) -> Server[None]:
 
 
 class _Handlers:
-    def __init__(self, quoth: Quoth, threads: int) -> None:
+    def __init__(self, quoth: Quoth, threads: int, queue: int) -> None:
         self._quoth = quoth
         self._threads = threads
+        self._most = threads + queue
         self._limiter: anyio.CapacityLimiter | None = None
+        self._underway = 0
         self._catalog = Catalog(quoth)
         self._tools = {tool.name: tool for tool in tools_for(quoth, self._catalog)}
 
@@ -94,7 +96,14 @@ class _Handlers:
             _log.exception("the model could not be loaded")
 
     async def _work(self, function: Callable[[], _Result]) -> _Result:
-        return await anyio.to_thread.run_sync(function, limiter=self._limiter)
+        """What `function` gives, in a thread; a call too many is sent away, or waiting ones would pile up."""
+        if self._underway >= self._most:
+            raise QuothError(f"{self._underway} other calls are being answered", hint="Try again in a moment.")
+        self._underway += 1
+        try:
+            return await anyio.to_thread.run_sync(function, limiter=self._limiter)
+        finally:
+            self._underway -= 1
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         tool = self._tools.get(name)

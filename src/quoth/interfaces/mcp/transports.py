@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from math import ceil
 from pathlib import Path
 
 import anyio
@@ -27,10 +29,14 @@ _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, not bound to
 
 
-def serve_stdio(quoth: Quoth, service: ServiceSettings) -> None:
+def serve_stdio(quoth: Quoth, service: ServiceSettings, *, say: Callable[[str], None]) -> None:
     """Serve one client until it closes our standard input. Only the protocol goes to standard output."""
     _log_to_stderr()
-    server = server_for(quoth, threads=service.threads)
+    if sys.stdin.isatty():
+        say("quoth mcp waits for messages of an MCP client on standard input; docs/mcp.md tells how one starts it")
+    # The thread that reads cannot be interrupted: Ctrl-C would wait for one more line. We only read, so end at once.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    server = server_for(quoth, threads=service.threads, queue=service.queue)
 
     async def serve() -> None:
         async with stdio_server() as (read, write):
@@ -67,7 +73,7 @@ def serve_http(
             raise SettingsError(f"there is no key in force in {service.state}, and {host} is open to others", hint=hint)
         say(f"note: there is no key in force in {service.state}: nobody can ask. {hint}")
     quoth.prepare()
-    app = server_for(quoth, threads=service.threads).streamable_http_app(
+    app = server_for(quoth, threads=service.threads, queue=service.queue).streamable_http_app(
         streamable_http_path=PATH,
         # Every request stands for itself: nothing to lose in a restart, and a revoked key has no session left.
         stateless_http=True,
@@ -79,7 +85,7 @@ def serve_http(
     with closing(_listening(host, port)) as listener, closing(Rates(Path(service.state) / RATES)) as rates:
         gate = Gate(app, keys=keys, rates=rates, per_minute=service.per_minute)
         config = uvicorn.Config(
-            gate, log_config=None, access_log=False, timeout_graceful_shutdown=int(service.grace_seconds) or None
+            gate, log_config=None, access_log=False, timeout_graceful_shutdown=ceil(service.grace_seconds)
         )
         address = f"[{host}]" if ":" in host else host
         say(f"listening on http://{address}:{listener.getsockname()[1]}{PATH}")

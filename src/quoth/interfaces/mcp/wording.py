@@ -27,7 +27,9 @@ _NO_ANSWER = (
 
 def answer_text(answer: Mapping[str, Any]) -> str:
     """An answer object of the published schema, as a model should read it."""
-    return "\n\n".join(_abstention(answer) if answer["abstained"] else _answered(answer))
+    parts, duty = (_abstention(answer), _NO_ANSWER) if answer["abstained"] else (_answered(answer), _NOTHING_ADDED)
+    notes = [f"Note: {one}" for one in answer["run_notes"]["warnings"]]
+    return "\n\n".join([*parts, *notes, duty])
 
 
 def _answered(answer: Mapping[str, Any]) -> list[str]:
@@ -35,8 +37,7 @@ def _answered(answer: Mapping[str, Any]) -> list[str]:
     parts += _numbered(answer["answer_sentences"])
     if answer["unsupported_parts"]:
         parts.append("Parts of the question without evidence: " + "; ".join(answer["unsupported_parts"]))
-    parts += [_conflict(one) for one in answer["conflicts"]]
-    return [*parts, _NOTHING_ADDED]
+    return [*parts, *(_conflict(one) for one in answer["conflicts"])]
 
 
 def _abstention(answer: Mapping[str, Any]) -> list[str]:
@@ -47,7 +48,7 @@ def _abstention(answer: Mapping[str, Any]) -> list[str]:
     if answer["nearest"]:
         parts.append("What came nearest, and does not answer the question:")
         parts += _numbered(answer["nearest"])
-    return [*parts, _NO_ANSWER]
+    return parts
 
 
 def _numbered(citations: Sequence[Mapping[str, Any]]) -> list[str]:

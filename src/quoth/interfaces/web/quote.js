@@ -67,7 +67,7 @@ export function quoted(quote, { href, open }) {
 }
 
 export function sectionPath(section) {
-  const steps = section.flatMap((heading, i) => [i ? el("span", { class: "step", "aria-hidden": "true" }, " › ") : null, foreign(heading)]);
+  const steps = section.flatMap((heading, i) => [i ? " › " : null, foreign(heading)]);
   return steps.length ? el("span", { class: "section" }, el("span", { class: "unseen" }, "Section "), steps) : null;
 }
 

@@ -92,7 +92,7 @@ function draw(span, place, around) {
   images?.release();
   images = null;
   const text = textView(span, place, around);
-  const view = el("div", { class: "reader-view" }, text);
+  const view = el("div", { class: "reader-view", tabindex: "0", role: "region", "aria-label": "The document around the quote" }, text);
   fill(byId("reader-body"), about(span), span.pages.length ? switcher(span, view, text) : null, view);
   say(`Opened at the quote in ${span.title ?? span.doc_id}.`);
   text.querySelector("mark")?.scrollIntoView({ block: "center" });

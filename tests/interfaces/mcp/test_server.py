@@ -1,0 +1,310 @@
+"""What the server does inside, where a whole program is not needed to see it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client, MCPError
+from mcp_types import CallToolResult
+
+from quoth.errors import QuestionError
+from quoth.interfaces.mcp import schemas, wording
+from quoth.interfaces.mcp.arguments import checked
+from quoth.interfaces.mcp.catalog import Catalog
+from quoth.interfaces.mcp.resources import PAGE, cursor_after, doc_id_before, doc_id_of, uri_of
+from quoth.interfaces.mcp.server import server_for
+from quoth.interfaces.mcp.tools import tools_for
+from quoth.interfaces.mcp.transports import is_loopback
+from quoth.interfaces.python import Quoth
+from quoth.types import Document, Outcome
+
+from ..command_line import PATIENCE, failed, run, write_files
+from ..small_corpus import SmallCorpus
+from .serving import refused, talk_to
+
+HASHED = {"embedding.model_name": "hash"}
+MANY = 2 * PAGE + 20
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Quoth:
+    """More documents than two pages hold, some in a folder."""
+    place = tmp_path_factory.mktemp("many")
+    names = [f"{'notes/' if number % 5 == 0 else ''}{number:04}.txt" for number in range(MANY)]
+    write_files(place / "files", {name: f"Plot {name} was sown.\n" for name in names})
+    return Quoth.build(place / "files", index=place / "index", settings=HASHED)
+
+
+def test_resources_come_in_pages_and_each_once(many: Quoth) -> None:
+    async def work(client: Client) -> None:
+        cursor, pages = None, []
+        while True:
+            page = await client.list_resources(cursor=cursor)
+            pages.append([one.name for one in page.resources])
+            if (cursor := page.next_cursor) is None:
+                break
+        assert [len(page) for page in pages] == [PAGE, PAGE, 20]
+        assert list(chain.from_iterable(pages)) == [info.id for info in many.documents()]
+
+    talk_to(lambda: Client(server_for(many, threads=2, queue=8)), work)
+
+
+def test_a_catalog_of_a_folder(many: Quoth) -> None:
+    catalog = Catalog(many)
+    folder = [info.id for info in many.documents() if info.id.startswith("notes/")]
+    first = catalog.page(prefix="notes/", after=None, limit=60)
+    second = catalog.page(prefix="notes/", after=first.next, limit=60)
+
+    assert [info.id for info in (*first.documents, *second.documents)] == folder
+    assert (first.total, first.next, second.total, second.next) == (len(folder), folder[59], len(folder), None)
+    assert catalog.page(prefix="hedges/", after=None, limit=5).total == 0
+    assert catalog.page(prefix="notes/", after="zzz", limit=5).documents == ()
+    assert [one.id for one in catalog.page(prefix="notes/", after="0000", limit=1).documents] == folder[:1]
+
+
+class _Broken(Quoth):
+    """An index that fails in a way that nobody foresaw."""
+
+    def ask(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - it gives nothing
+        raise RuntimeError("secret detail")
+
+    def document(self, doc_id: str) -> Document | None:
+        raise RuntimeError(f"secret detail of {doc_id}")
+
+
+def test_what_nobody_foresaw_is_logged_and_not_told(small: SmallCorpus, caplog: pytest.LogCaptureFixture) -> None:
+    broken = _Broken.open(small.index, settings=HASHED)
+
+    async def work(client: Client) -> None:
+        said = await refused(client, "ask", question="How deep is canola sown?")
+        assert said == "Something went wrong inside Quoth. Its log, on standard error, says what."
+        with pytest.raises(MCPError) as error:
+            await client.read_resource(uri_of("canola.md"))
+        assert "secret" not in str(error.value)
+        assert error.value.data is None
+
+    with caplog.at_level(logging.ERROR):
+        talk_to(lambda: Client(server_for(broken, threads=2, queue=8)), work)
+    assert caplog.text.count("secret detail") >= 2
+
+
+class _Held(Quoth):
+    """Answers when it is let go."""
+
+    held = threading.Event()
+    let_go = threading.Event()
+
+    def ask(self, *given: Any, **filters: Any) -> Outcome:  # noqa: ANN401 - as the class above it
+        self.held.set()
+        assert self.let_go.wait(PATIENCE)
+        return super().ask(*given, **filters)
+
+
+def test_a_call_too_many_is_sent_away_and_the_others_are_answered(small: SmallCorpus) -> None:
+    held = _Held.open(small.index, settings=HASHED)
+    question = {"question": "How deep should canola be sown into moist soil?"}
+
+    async def work(client: Client) -> None:
+        answers: list[CallToolResult] = []
+
+        async def ask() -> None:
+            answers.append(await client.call_tool("ask", question))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            group.start_soon(ask)
+            await anyio.to_thread.run_sync(_Held.held.wait, PATIENCE)
+            while "other calls" not in (said := await refused(client, "list_documents", limit=0)):
+                await anyio.sleep(0.01)  # until the second waits as well
+            assert said == "2 other calls are being answered\nHint: Try again in a moment."
+            assert len((await client.list_tools()).tools) == 5
+            _Held.let_go.set()
+        assert [one.is_error for one in answers] == [False, False]
+
+    talk_to(lambda: Client(server_for(held, threads=1, queue=1)), work)
+
+
+def test_a_model_that_cannot_be_loaded_is_told_to_whoever_asks(
+    small: SmallCorpus, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = Quoth.open(small.index, settings={"embedding.model_name": "no-such-model", "embedding.path": "/nowhere"})
+
+    async def work(client: Client) -> None:
+        assert len((await client.list_tools()).tools) == 5
+        assert "\nHint: " in await refused(client, "ask", question="How deep is canola sown?")
+
+    talk_to(lambda: Client(server_for(other, threads=2, queue=8)), work)
+    assert caplog.records
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_an_address_leads_back_to_its_document(doc_id: str) -> None:
+    assert doc_id_of(uri_of(doc_id)) == doc_id
+    assert "/" not in uri_of(doc_id).removeprefix("quoth:///documents/")
+    assert doc_id_before(cursor_after(doc_id)) == doc_id
+
+
+@pytest.mark.parametrize("cursor", ["§", "a", "notes/1", "gIA="])
+def test_a_cursor_that_was_never_given(cursor: str) -> None:
+    assert doc_id_before(cursor) is None
+
+
+def test_arguments_are_named_when_they_are_wrong() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, "'query' is a required property"),
+        ({"query": 3}, "query: 3 is not of type 'string'"),
+        ({"query": "x", "doc_ids": ["a", 7]}, "doc_ids.1: 7 is not of type 'string'"),
+        ({"query": "x", "match_count": 2.5}, "match_count: 2.5 is not of type 'integer'"),
+        ({"query": "x", "tags": {"crop": {}}}, "tags.crop"),
+        ({"query": "x", "doc_ids": "x" * 10_000}, "…"),
+    ]
+    for arguments, words in cases:
+        with pytest.raises(QuestionError) as wrong:
+            checked("retrieve", arguments, schemas.RETRIEVE_INPUT)
+        assert words in str(wrong.value)
+        assert len(str(wrong.value)) < 400
+        assert "match_count" in wrong.value.hint
+
+
+def test_arguments_as_models_give_them() -> None:
+    said = checked("retrieve", {"query": "x", "match_count": 3.0, "as_of": None}, schemas.RETRIEVE_INPUT)
+
+    assert said == {"query": "x", "match_count": 3}
+    assert isinstance(said["match_count"], int)
+
+
+def _cited(**about: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+    plain = {"text": "Fences are brown.", "doc_id": "rules.pdf", "start": 7, "end": 24, "section": ["4", "4.2"]}
+    return {**plain, "lead": None, "page": 3, "ocr_confidence": None, **about}
+
+
+def _outcome(**about: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+    plain = {"abstained": False, "confidence": 0.914, "answer_sentences": [_cited()], "unsupported_parts": []}
+    rest: dict[str, Any] = {
+        "conflicts": [],
+        "missing": [],
+        "nearest": [],
+        "reason": None,
+        "run_notes": {"warnings": []},
+    }
+    return {**plain, **rest, **about}
+
+
+def test_an_answer_in_words() -> None:
+    superseded = _cited(
+        lead={"text": "The owner shall:", "start": 0, "end": 6},
+        authority="binding",
+        effective_date="2019-12-04",
+        superseded_by=[{"section": None, "by": "new.pdf"}],
+        ocr_confidence=0.87,
+    )
+    notes = {"warnings": ["The calibration is for another model."]}
+    said = wording.answer_text(
+        _outcome(answer_sentences=[_cited(), superseded], unsupported_parts=["gates"], run_notes=notes)
+    )
+
+    assert said.startswith("Answered in the words of the documents; confidence 0.91.")
+    assert '[1] "Fences are brown."\n    cite: rules.pdf[7:24] · 4 > 4.2 · page 3\n' in said
+    assert 'introduced by: "The owner shall:"' in said
+    assert "binding · in effect from 2019-12-04 · SUPERSEDED by new.pdf · read from a picture, 87% sure" in said
+    assert "Parts of the question without evidence: gates\n\nNote: The calibration is for another model." in said
+    assert said.endswith("Nothing may be added to them: no fact, number or condition that is not in their words.")
+
+
+def test_sources_that_disagree_are_both_told() -> None:
+    statements = [_cited(authority="binding"), _cited(text="Fences are green.", doc_id="guide.md", page=None)]
+    conflict = {"detail": "Two colours are named.", "statements": statements}
+    said = wording.answer_text(_outcome(conflicts=[conflict]))
+
+    assert "Sources disagree: Two colours are named. Report both sides." in said
+    assert '- "Fences are green." (guide.md[7:24] · 4 > 4.2)' in said
+
+
+def test_an_abstention_in_words() -> None:
+    reason = {"code": "unknown_entity", "detail": "No document mentions Halvorsen."}
+    nearest = [_cited(why="It does not mention Halvorsen.")]
+    said = wording.answer_text(
+        _outcome(abstained=True, answer_sentences=[], reason=reason, missing=["Halvorsen"], nearest=nearest)
+    )
+
+    assert said.startswith("No answer (unknown_entity): No document mentions Halvorsen.\n\nWithout evidence: Halvorsen")
+    assert "why it is no answer: It does not mention Halvorsen." in said
+    assert "Say that the documents do not answer this question" in said
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),  # noqa: S104
+        ("::", False),
+        ("192.168.1.4", False),
+        ("docs.example", False),
+        ("", False),
+    ],
+)
+def test_what_only_this_machine_reaches(host: str, *, local: bool) -> None:
+    assert is_loopback(host) is local
+
+
+@pytest.fixture
+def without_sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine where the extra is not installed."""
+    import importlib.util
+
+    found = importlib.util.find_spec
+    monkeypatch.setattr("quoth.interfaces.cli.mcp.find_spec", lambda name: None if name == "mcp" else found(name))
+    yield
+
+
+@pytest.mark.usefixtures("without_sdk")
+def test_without_the_sdk_the_extra_is_named(small: SmallCorpus) -> None:
+    refused_ = run("mcp", "--index", small.index)
+
+    assert failed(refused_, "the MCP server needs the optional extra 'mcp'", "pip install 'quoth[mcp]'")
+
+
+def test_the_command_line_does_not_load_the_sdk() -> None:
+    code = "import sys, quoth.interfaces.cli; sys.exit(any(name in sys.modules for name in ('mcp', 'uvicorn')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_documented_tools_and_settings_of_clients_are_real(small: SmallCorpus) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
+    quoth = Quoth.open(small.index, settings=HASHED)
+    tools = tools_for(quoth, Catalog(quoth))
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", page, re.MULTILINE))
+    blocks = [json.loads(code) for code in re.findall(r"^```jsonc\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)]
+    servers = [one for block in blocks for one in (block.get("mcpServers") or block["servers"]).values()]
+
+    assert list(rows) == [tool.name for tool in tools]
+    for tool in tools[2:]:
+        assert all(f"`{name}`" in rows[tool.name] for name in tool.input["properties"])
+    assert [one["args"][:2] for one in servers if "command" in one] == [["mcp", "--index"]] * 3
+    remote = [one for one in servers if "url" in one]
+    assert all(one["url"].endswith("/mcp") for one in remote)
+    assert all(one["headers"]["Authorization"].startswith("Bearer $") for one in remote)
+
+
+def test_there_is_no_address_in_a_published_schema() -> None:
+    for name in ("answer", "retrieval"):
+        schema = schemas.published(name)
+        assert schema["type"] == "object"
+        assert "$id" not in schema
