@@ -104,6 +104,7 @@ MEANINGS = {
     "cache.redis_url": "A Redis server that several processes share them in (needs the extra `redis`).",
     "log.queries": "A SQLite file, or a database's address, that every retrieval is written to, with its question.",
     "service.state": "Folder for the keys, uploads, jobs, the audit log and the marks of `quoth serve`.",
+    "service.keys": "The file of the keys, where it is not `keys.json` in `service.state`: a mounted secret, say.",
     "service.threads": "How many questions each process answers at once.",
     "service.queue": "How many requests may wait for that in each process; one more gets 503.",
     "service.seconds": "How long a request may take; after that it gets 504.",

@@ -45,7 +45,7 @@ class Shot:
 
 SHOTS = (
     Shot("answer.png", "agriculture", "How deep should corn be planted?", 1200, 900, dark=False, opened=None),
-    Shot("reader.png", "formats", "How hot may seed grain be dried?", 1360, 880, dark=False, opened="page"),
+    Shot("reader.png", "formats", "In what steps is grain cooled?", 1360, 880, dark=False, opened="page"),
     Shot("abstention.png", "agriculture", "What seeding rate is recommended for quinoa?", 1200, 900, False, None),
     Shot("conflict.png", "governance", "How high may a fence be in a rear yard?", 1200, 900, False, None),
     Shot("phone-dark.png", "agriculture", "What soil pH is best for growing canola?", 390, 844, dark=True, opened=None),

@@ -37,6 +37,7 @@ LAYERS = (
             "caching",
             "plain",
             "render_retrieval",
+            "machine",
         ),
     ),
     ("text", ("text",)),

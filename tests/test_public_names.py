@@ -48,6 +48,7 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "QuestionError": "question",
         "CalibrationError": "calibration",
         "ModelError": "model",
+        "KeyFault": "key",
         "ProviderFault": "provider",
         "IndexFault": "index",
         "NoIndex": "no-index",

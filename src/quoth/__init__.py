@@ -8,6 +8,9 @@ import os
 # needs next. This lets them sleep at once; it changes no result, and nothing where numpy is loaded already.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
+# ONNX Runtime counts its uses in a file of its own, for its makers. Nothing may leave the machine.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
 from quoth.errors import QuothError
 from quoth.interfaces.python import Quoth
 from quoth.types import (

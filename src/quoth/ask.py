@@ -52,7 +52,7 @@ _NEAREST = 3
 
 
 def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = silent) -> Asked:
-    """Answer with verified quotes, or abstain with the reason. `done` is told the name of each stage when it is over."""
+    """Answer with verified quotes, or abstain with the reason. `done` is told of each stage when it is over."""
     settings = engine.settings
     reader = as_of(reader, question.filters.as_of)
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)

@@ -202,6 +202,7 @@ class ServiceSettings:
     """
 
     state: str = ".quoth-service"
+    keys: str | None = None
     threads: int = _between(1, 256, 2)
     queue: int = _between(0, 100_000, 128)
     seconds: float = _between(0.1, 3_600, 30.0)

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from quoth.errors import ModelError
-from quoth.providers.onnx_embedder import OnnxEmbedder, available_cores, batches
+from quoth.machine import available_cores
+from quoth.providers.onnx_embedder import OnnxEmbedder, batches
 from quoth.providers.weights import Weights
 from quoth.types import ModelIdentity
 

@@ -21,6 +21,7 @@ from quoth.corpus.load import decode
 from quoth.corpus.wire import unpack
 from quoth.corpus.worker import EARNED, FAILED, OK, read_message, write_message
 from quoth.errors import UnreadableFile
+from quoth.machine import available_cores
 from quoth.settings import IngestSettings
 from quoth.types import Extract
 
@@ -33,7 +34,7 @@ class Extraction:
     """A few workers, started when the first file needs one. Threads may share it; each call waits for a free worker."""
 
     def __init__(self, settings: IngestSettings) -> None:
-        self.workers = settings.workers or os.cpu_count() or 1
+        self.workers = settings.workers or available_cores()
         self._seconds = settings.seconds
         self._memory_mb = settings.memory_mb
         self._free: LifoQueue[_Worker | None] = LifoQueue()  # the one used last is warm

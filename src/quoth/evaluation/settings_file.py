@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from quoth.errors import SettingsError
+from quoth.machine import usual_mode
 from quoth.settings import parse_yaml
 
 _INDENT = "  "
@@ -108,7 +109,7 @@ def _replace_file(path: Path, text: str) -> None:
                 file.write(text.encode("utf-8"))
                 file.flush()
                 os.fsync(file.fileno())
-            Path(aside).chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+            Path(aside).chmod(target.stat().st_mode if target.exists() else usual_mode())
             Path(aside).replace(target)
         except BaseException:
             with suppress(FileNotFoundError):
@@ -118,10 +119,3 @@ def _replace_file(path: Path, text: str) -> None:
         raise SettingsError(
             f"cannot write {path}: {error.strerror}", hint="Check its folder's rights, or give another --config."
         ) from error
-
-
-def _umask() -> int:
-    """The process's mask for new files; it can be read only by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from quoth.errors import ModelError
+from quoth.machine import usual_mode
 from quoth.providers.onnx_graph import GRAPH_VERSION, EncoderConfig, read_config, write_encoder
 from quoth.providers.weights import INSTALL_HINT, Weights
 
@@ -124,6 +125,7 @@ def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             write(file)
             file.flush()
             os.fsync(file.fileno())
+        Path(name).chmod(usual_mode())  # others may use the same cache
         os.utime(name, ns=(_SEALED_NS, _SEALED_NS))
         Path(name).replace(path)
     except BaseException:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from quoth.errors import ModelError
+from quoth.machine import available_cores
 from quoth.protocols import Progress
 from quoth.providers.graph_cache import Graph, cached_graph
 from quoth.providers.onnx_graph import EncoderConfig
@@ -28,7 +27,6 @@ _BATCH_TOKENS = 1024
 """Of one run: attention grows with the square of a text's length, and 32 full texts would take 100 MB more."""
 
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
-_CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 class OnnxEmbedder:
@@ -138,17 +136,6 @@ def batches(lengths: Sequence[int], *, most_texts: int) -> Iterator[list[int]]:
         size = max(1, min(most_texts, _BATCH_TOKENS // length))
         for start in range(0, len(group), size):
             yield group[start : start + size]
-
-
-def available_cores() -> int:
-    """Count the cores this process may use: its affinity, cut by the quota of its container."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    try:
-        quota, period = _CPU_QUOTA.read_text().split()
-        return max(1, min(cores, math.ceil(int(quota) / int(period))))
-    except (OSError, ValueError):  # no such file, or "max": no quota
-        return cores
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -22,13 +22,13 @@ from mcp import Client, MCPError
 from mcp_types import CallToolResult
 
 from quoth.errors import QuestionError
+from quoth.interfaces.guard.access import is_loopback
 from quoth.interfaces.mcp import schemas, wording
 from quoth.interfaces.mcp.arguments import checked
 from quoth.interfaces.mcp.catalog import Catalog
 from quoth.interfaces.mcp.resources import PAGE, cursor_after, doc_id_before, doc_id_of, uri_of
 from quoth.interfaces.mcp.server import server_for
 from quoth.interfaces.mcp.tools import tools_for
-from quoth.interfaces.mcp.transports import is_loopback
 from quoth.interfaces.python import Quoth
 from quoth.types import Document, Outcome
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -16,6 +15,7 @@ import typer
 from quoth.errors import QuestionError, QuothError
 from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, open_quoth
 from quoth.interfaces.cli.progress import progress_bars
+from quoth.machine import available_cores
 from quoth.questions import UnreadableLine, read_questions
 from quoth.render import json_line, outcome_json
 from quoth.types import Outcome, Question
@@ -43,7 +43,7 @@ def command(
     """
     # Each worker embeds its own question: one thread each uses the cores better than all threads for each.
     threads = [] if any(one.startswith("embedding.threads") for one in assignments or ()) else ["embedding.threads=1"]
-    workers = workers or os.cpu_count() or 1
+    workers = workers or available_cores()
     quoth = open_quoth(index, config=config, assignments=[*(threads if workers > 1 else []), *(assignments or ())])
     quoth.prepare()  # what is wrong with the settings or the model is said before anything is written
     total = _line_count(questions)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from quoth.interfaces.cli.options import ConfigOption, JsonOption, SetOption, overrides
+from quoth.interfaces.guard.access import keys_path
 from quoth.interfaces.guard.keys import MOST_PER_MINUTE, Key, KeyFile, Scope
 from quoth.render import json_line
 
@@ -89,7 +90,7 @@ def revoke(
 
 def _keys(state: Path | None, config: Path | None, assignments: list[str] | None) -> KeyFile:
     settings = overrides(config, assignments).over({}, profile="none")
-    return KeyFile((state or Path(settings.service.state)) / "keys.json")
+    return KeyFile(state / "keys.json" if state else keys_path(settings.service))
 
 
 def _scope(key: Key) -> str:

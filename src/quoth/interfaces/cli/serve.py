@@ -14,6 +14,7 @@ from quoth.errors import MissingExtra, NoIndex
 from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, overrides, place_name
 from quoth.interfaces.guard.access import check_access
 from quoth.interfaces.python import Quoth
+from quoth.machine import available_cores
 from quoth.settings import Overrides
 from quoth.wiring import open_store
 
@@ -52,7 +53,7 @@ def command(
         except ImportError as error:
             raise MissingExtra("quoth serve", "serve") from error
         plan = Plan(index=index, overrides=given, profile=profile, auth=not no_auth)
-        check_access(plan.state / "keys.json", host=host, auth=plan.auth)
+        check_access(plan.keys, host=host, auth=plan.auth)
         _check_index(plan)
         os.environ[VARIABLE] = written(plan)
         shown = f"[{host}]" if ":" in host else host
@@ -81,7 +82,7 @@ def _with_threads(given: Overrides, workers: int) -> Overrides:
     named = key in given.flags or key in given.environment or "threads" in (given.file.get("embedding") or {})
     if workers == 1 or named:
         return given
-    share = max(1, (os.cpu_count() or 1) // workers)
+    share = max(1, available_cores() // workers)
     return replace(given, flags={**given.flags, key: str(share)})
 
 

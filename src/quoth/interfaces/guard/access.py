@@ -7,6 +7,12 @@ from pathlib import Path
 
 from quoth.errors import SettingsError
 from quoth.interfaces.guard.keys import KeyFile
+from quoth.settings import ServiceSettings
+
+
+def keys_path(settings: ServiceSettings) -> Path:
+    """Where the keys are: in the state of the service, unless they have a place of their own."""
+    return Path(settings.keys or Path(settings.state, "keys.json")).expanduser()
 
 
 def is_loopback(host: str) -> bool:

@@ -14,6 +14,7 @@ from fastapi import Request
 
 from quoth.errors import IndexFault, NoIndex, QuothError
 from quoth.ingest import IngestReport
+from quoth.interfaces.guard.access import keys_path
 from quoth.interfaces.guard.audit import AuditLog
 from quoth.interfaces.guard.keys import KeyFile
 from quoth.interfaces.guard.rates import Rates
@@ -34,6 +35,8 @@ from quoth.types import DocumentInfo
 from quoth.wiring import open_cache, open_store
 
 _Result = TypeVar("_Result")
+_JOB_SECONDS = 5.0
+"""How long a stop waits for a job; one that is cut off is taken up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,10 @@ class Plan:
     def state(self) -> Path:
         return Path(self.settings.state).expanduser()
 
+    @property
+    def keys(self) -> Path:
+        return keys_path(self.settings)
+
 
 class Service:
     def __init__(self, plan: Plan) -> None:
@@ -76,7 +83,7 @@ class Service:
         store = open_store(plan.index, plan.overrides.over({}, profile="none").store)
         self.quoth = Quoth(store, plan.overrides)
         self.originals = Originals(store)
-        self.keys = KeyFile(plan.state / "keys.json") if plan.auth else None
+        self.keys = KeyFile(plan.keys) if plan.auth else None
         self.rates = Rates(plan.state / "rates.db")
         self.marks = Marks(plan.state / "labelled.jsonl")
         self.traces: Traces = open_traces(on=self.settings.traces)
@@ -106,7 +113,7 @@ class Service:
         await self._loading
         if self.writing is not None:
             await asyncio.get_running_loop().run_in_executor(
-                None, self.writing.runner.stop, self.settings.grace_seconds
+                None, self.writing.runner.stop, min(_JOB_SECONDS, self.settings.grace_seconds)
             )
         self.desk.close()
         self.rates.close()
@@ -164,8 +171,10 @@ class Service:
         """What a question needs. `store` is whether it answers, even that it holds nothing yet."""
         checks = {"store": False, "index": False, "model": self.is_ready}
         try:
-            _ = self.quoth.info
-            checks |= {"store": True, "index": True}
+            with self.quoth.reading() as reader:
+                checks["store"] = True
+                reader.frequencies(["a"])  # opens what a search needs, which may be damaged
+            checks["index"] = True
             if not self.is_ready:
                 self._load()  # there was no index when we began, or its model could not be loaded
                 checks["model"] = self.is_ready

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 
 from quoth.interfaces.guard.keys import Key, KeyFile
 from quoth.interfaces.guard.rates import Allowance, Rates
-from quoth.settings import ServiceSettings
 
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
-KEYS = "keys.json"
 RATES = "rates.db"
 
 
@@ -61,11 +58,6 @@ class Gate:
         if key is None:
             return None
         return self._rates.take(key.id, self._per_minute if key.per_minute is None else key.per_minute)
-
-
-def key_file(service: ServiceSettings) -> KeyFile:
-    """The keys that open the HTTP service too."""
-    return KeyFile(Path(service.state) / KEYS)
 
 
 def _token(scope: _Scope) -> str | None:

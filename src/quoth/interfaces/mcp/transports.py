@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import signal
 import socket
@@ -18,8 +17,10 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from quoth.errors import SettingsError
+from quoth.interfaces.guard.access import check_access, keys_path
+from quoth.interfaces.guard.keys import KeyFile
 from quoth.interfaces.guard.rates import Rates
-from quoth.interfaces.mcp.gate import RATES, Gate, key_file
+from quoth.interfaces.mcp.gate import RATES, Gate
 from quoth.interfaces.mcp.server import server_for
 from quoth.interfaces.python import Quoth
 from quoth.settings import ServiceSettings
@@ -60,18 +61,8 @@ def serve_http(
     `names` are those that clients may call this machine by, besides `host`.
     """
     _log_to_stderr()
-    keys = None if no_auth else key_file(service)
-    local = is_loopback(host)
-    if no_auth and not local:
-        raise SettingsError(
-            f"--no-auth would open the documents to everyone who reaches {host}",
-            hint="Leave --no-auth out and make a key: quoth keys add NAME. Or listen on 127.0.0.1.",
-        )
-    if keys is not None and not any(key.revoked is None for key in keys.all()):
-        hint = "Make one: quoth keys add NAME. On this machine alone, --no-auth needs none."
-        if not local:
-            raise SettingsError(f"there is no key in force in {service.state}, and {host} is open to others", hint=hint)
-        say(f"note: there is no key in force in {service.state}: nobody can ask. {hint}")
+    check_access(keys_path(service), host=host, auth=not no_auth)
+    keys = None if no_auth else KeyFile(keys_path(service))
     quoth.prepare()
     app = server_for(quoth, threads=service.threads, queue=service.queue).streamable_http_app(
         streamable_http_path=PATH,
@@ -90,14 +81,6 @@ def serve_http(
         address = f"[{host}]" if ":" in host else host
         say(f"listening on http://{address}:{listener.getsockname()[1]}{PATH}")
         uvicorn.Server(config).run(sockets=[listener])
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def _allowed(host: str, names: Sequence[str]) -> TransportSecuritySettings:

@@ -10,7 +10,7 @@ const NEXT = {
   ungrounded_number: "Ask without the number, or look at the nearest sentences below.",
   insufficient_support: "Too few sentences say so for a safe answer. The nearest are below.",
   low_confidence: "Ask with the words that the documents use, or look at the nearest sentences below.",
-  superseded_only: "The rule that replaced them may be missing. Choose an earlier day to ask what held then.",
+  superseded_only: "Ask the successor named below, remove a filter, or choose an earlier day to ask what held then.",
 };
 
 const DEGRADED = {

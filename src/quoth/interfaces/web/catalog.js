@@ -56,14 +56,19 @@ export function about(docId) {
   return known.get(docId);
 }
 
-// The title as soon as it is known; the id until then, or for good.
+// The title of a document, or its id where it has none or is gone.
+export async function titleFor(docId) {
+  try {
+    return (await about(docId)).title ?? docId;
+  } catch {
+    return docId;
+  }
+}
+
+// The title as soon as it is known; the id until then.
 export async function titled(node, docId) {
   node.textContent = docId;
-  try {
-    node.textContent = (await about(docId)).title ?? docId;
-  } catch {
-    // A document that is gone keeps its id.
-  }
+  node.textContent = await titleFor(docId);
 }
 
 export function forgetDocuments() {

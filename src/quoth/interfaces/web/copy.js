@@ -1,6 +1,6 @@
 // "Copy citation": a disclosure with one button for each form.
 
-import { about } from "./catalog.js";
+import { titleFor } from "./catalog.js";
 import { FORMS } from "./citation.js";
 import { button, byId, el, toast } from "./dom.js";
 
@@ -17,21 +17,13 @@ async function toClipboard(text, done) {
   }
 }
 
-async function titleOf(docId) {
-  try {
-    return (await about(docId)).title ?? docId;
-  } catch {
-    return docId;
-  }
-}
-
 export function copyMenu(quote) {
   const menu = el("details", { class: "copy" });
   const choices = FORMS.map((form) =>
     button(form.name, async () => {
       menu.open = false;
       menu.querySelector("summary").focus();
-      await toClipboard(form.of(quote, await titleOf(quote.doc_id)), `Citation copied: ${form.name}`);
+      await toClipboard(form.of(quote, await titleFor(quote.doc_id)), `Citation copied: ${form.name}`);
     }),
   );
   menu.append(el("summary", {}, "Copy citation"), el("div", { class: "choices", role: "group", "aria-label": "Copy as" }, choices));

@@ -1,6 +1,6 @@
 // One quoted sentence: the words first, then where they stand and what they are worth.
 
-import { titled } from "./catalog.js";
+import { titled, titleFor } from "./catalog.js";
 import { copyMenu } from "./copy.js";
 import { el, foreign, worded } from "./dom.js";
 
@@ -109,7 +109,14 @@ function ocrNote(quote) {
   return el("p", { class: "fine ocr" }, `Read from a picture of the page: the recogniser was ${sure} % sure. Compare with the page.`);
 }
 
+// Many documents begin with their title as a heading; it need not be said twice.
+async function withoutTitle(path, quote) {
+  if (quote.section.length > 1 && quote.section[0] === (await titleFor(quote.doc_id))) path.replaceWith(sectionPath(quote.section.slice(1)));
+}
+
 function meta(quote) {
+  const path = sectionPath(quote.section);
+  if (path) withoutTitle(path, quote);
   return el(
     "div",
     { class: "meta" },
@@ -124,7 +131,7 @@ function meta(quote) {
     el(
       "p",
       { class: "where" },
-      sectionPath(quote.section),
+      path,
       quote.page ? el("span", { class: "page" }, `page ${quote.page}`) : null,
     ),
   );

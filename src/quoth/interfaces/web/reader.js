@@ -135,7 +135,7 @@ function textView(span, place, around) {
     if (around >= MOST) return el("p", { class: "fine" }, "The document goes on; this is as much as is shown around a quote.");
     return button(words, () => load(place, Math.min(MOST, around * GROWS)), { class: "more" });
   };
-  const table = /^\s*\|/.test(span.quote);
+  const table = /(^|\n)\s*\|[^\n]*$/.test(span.before) || /^\s*\|/.test(span.quote);
   return el(
     "div",
     { class: "reader-text" },

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from quoth.errors import IndexBusy
+from quoth.machine import usual_mode
 
 _MANIFEST = "manifest.json"
 _CHECKED_UP_TO = 256 * 2**20  # bytes in all; reading more than this to check it would delay the first answer
@@ -112,12 +113,14 @@ def seal(built: Path, *, shards: Sequence[ShardRecord], sealed: Mapping[str, Ent
     """List every file in the manifest and make it all durable; those of `sealed` are already."""
     files = sorted(path for path in built.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
     parts = {}
+    mode = usual_mode()
     for path in files:
         name = path.relative_to(built).as_posix()
         if name in sealed:
             parts[name] = sealed[name]
         else:
             parts[name] = {"size": path.stat().st_size, "crc32": _checksum(path)}
+            path.chmod(mode)  # tantivy lets nobody else read some of its files
             _sync(path)
     manifest = built / _MANIFEST
     content = {"parts": parts, "shards": [asdict(shard) for shard in shards]}
