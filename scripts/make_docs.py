@@ -26,6 +26,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import typer.main
+from http_reference import http_part
 
 from quoth.interfaces.cli import app
 from quoth.profiles import load_profile, profile_names
@@ -117,7 +118,7 @@ MEANINGS = {
     "service.open_metrics": "Whether `/metrics` can be read without a key.",
     "service.cors": "Origins whose pages may call the service, with blanks between them; none by default.",
     "service.log_questions": "Whether the log holds the questions.",
-    "service.traces": "Whether OpenTelemetry traces are sent (needs the extra `otel`; `OTEL_*` variables say where to).",
+    "service.traces": "Whether OpenTelemetry traces are sent (extra `otel`); `OTEL_*` variables say where to.",
     "store.schema": "The schema of the database that the index lives in; many can live in one database.",
     "store.vectors": "How a new index in a database keeps its vectors; `halfvec` takes half the room.",
     "store.ef_search": "How many neighbours its approximate search looks at, at least; more finds more, and is slower.",
@@ -179,7 +180,12 @@ SESSIONS: Mapping[str, Sequence[Shown]] = {
 
 def main() -> int:
     options = _options()
-    parts: dict[str, Callable[[], str]] = {"settings": settings_part, "profiles": profiles_part, "cli": cli_part}
+    parts: dict[str, Callable[[], str]] = {
+        "settings": settings_part,
+        "profiles": profiles_part,
+        "cli": cli_part,
+        "http": http_part,
+    }
     if not options.quick:
         parts |= {name: _session_part(commands) for name, commands in SESSIONS.items()}
     stale = [path for path in documents() if update(path, parts, write=not options.check)]
@@ -291,16 +297,24 @@ def profiles_part() -> str:
 
 def cli_part() -> str:
     """Every command with its arguments, options, defaults and examples."""
-    group: Any = typer.main.get_command(app)
-    names = list(group.commands)
+    commands = dict(_commands(typer.main.get_command(app), ""))
     lines = ["| command | what it does |", "|---|---|"]
-    for name in names:
-        first = " ".join(group.commands[name].help.split("\n\n")[0].split())
-        lines.append(f"| [`quoth {name}`](#quoth-{name}) | {first} |")
+    for name, command in commands.items():
+        first = " ".join(command.help.split("\n\n")[0].split())
+        lines.append(f"| [`quoth {name}`](#quoth-{name.replace(' ', '-')}) | {first} |")
     lines += ["", "`quoth --version` prints the version; `--help` after any command prints its help."]
-    for name in names:
-        lines += _command(name, group.commands[name])
+    for name, command in commands.items():
+        lines += _command(name, command)
     return "\n".join(lines)
+
+
+def _commands(group: Any, above: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - typer ships click without its name
+    """Every command by its whole name, such as `keys add`."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", command
 
 
 def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401 - typer ships click without its name

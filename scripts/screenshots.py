@@ -57,12 +57,20 @@ PROFILES = {"agriculture": "agriculture", "governance": "governance", "formats":
 def served(corpus: str, place: Path) -> Iterator[str]:
     """The address of a service with one of the sample corpora."""
     index = place / "index"
-    ingest = [PROGRAM, "ingest", ROOT / "examples" / corpus, "--index", index, "--profile", PROFILES[corpus]]
+    ingest: list[str | Path] = [
+        PROGRAM,
+        "ingest",
+        ROOT / "examples" / corpus,
+        "--index",
+        index,
+        "--profile",
+        PROFILES[corpus],
+    ]
     subprocess.run(ingest, check=True, capture_output=True)
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [PROGRAM, "serve", "--no-auth", "--port", str(port), "--index", index]
+    command: list[str | Path] = [PROGRAM, "serve", "--no-auth", "--port", str(port), "--index", index]
     command += ["--set", f"service.state={place / 'state'}"]
     with (place / "log").open("wb") as log:
         program = subprocess.Popen(command, stdout=log, stderr=log)

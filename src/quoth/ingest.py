@@ -79,6 +79,8 @@ def ingest_files(
 ) -> IngestReport:
     """Bring the index up to date with certain files of a folder, and leave all others alone."""
     found = find_in(root, doc_ids)
+    if not found.files and found.closed:
+        raise _none_read([(one.path, str(one).removeprefix(f"{one.path}: "), one.hint) for one in found.closed])
     return _ingest(
         found,
         (),
@@ -126,10 +128,7 @@ def _ingest(
         # Before there is an index, a document is wanted first; else the right to write, so that a second writer knows.
         first = () if known else tuple(islice(documents, 1))
         if not known and not first:
-            told = "; ".join(f"{one.path}: {one.why}" for one in changes.refused[:3])
-            raise CorpusError(
-                f"none of {len(found.files)} files could be read ({told})", hint=changes.refused[0].hint
-            ) from None
+            raise _none_read([(one.path, one.why, one.hint) for one in changes.refused]) from None
         info = store.write(
             _unless_written(store, known, chain(first, documents)),
             remove=changes.leaving,
@@ -150,6 +149,12 @@ def _ingest(
         removed=tuple(doc_id for doc_id in gone if doc_id in leaving and doc_id not in changes.renamed),
         gone=tuple(doc_id for doc_id in gone if doc_id not in leaving),
     )
+
+
+def _none_read(refused: Sequence[tuple[str, str, str]]) -> CorpusError:
+    """For files that were not taken: what they are called, why, and what to do."""
+    told = "; ".join(f"{path}: {why}" for path, why, _ in refused[:3])
+    return CorpusError(f"none of {len(refused)} files could be read ({told})", hint=refused[0][2])
 
 
 def _unless_written(

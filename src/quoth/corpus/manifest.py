@@ -5,6 +5,7 @@ The later one wins.
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ BESIDE = ".meta.yaml"
 _FIELDS = frozenset(
     {"title", "document_type", "is_binding", "effective_date", "superseded_by", "language", "tags"},
 )
+_LARGEST_BESIDE = 2**20
 _HINT = "See docs/corpus.md for the fields of a document."
 
 
@@ -74,11 +76,20 @@ def fields_for(doc_id: str, rules: Collection[Rule]) -> dict[str, Any]:
 def fields_beside(document: Path, *, facets: Collection[str]) -> dict[str, Any]:
     """The fields in the file beside a document; none when there is no such file."""
     path = document.with_name(document.name + BESIDE)
-    if not path.is_file():
-        return {}
-    content = parse_yaml(path.read_bytes(), what=path.name, hint=_HINT) or {}
-    if not isinstance(content, dict):
-        raise SettingsError(f"{path.name} must hold a mapping of fields", hint=_HINT)
+    try:
+        if not path.is_file():
+            return {}
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # the document's own name takes all the room: there can be no such file
+            return {}
+        raise
+    with path.open("rb") as file:
+        source = file.read(_LARGEST_BESIDE + 1)
+    if len(source) > _LARGEST_BESIDE:
+        raise SettingsError(f"{path.name} has more than {_LARGEST_BESIDE // 2**10} KB", hint=_HINT)
+    content = parse_yaml(source, what=path.name, hint=_HINT) or {}
+    if not isinstance(content, dict) or "match" in content:
+        raise SettingsError(f"{path.name} must hold a mapping of fields, without a match", hint=_HINT)
     return dict(_rule({**content, "match": document.name}, place=path.name, facets=facets).fields)
 
 

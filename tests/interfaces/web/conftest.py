@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
 
 from .service import Service, new_key, serving
 from .town import Town, ingest_town
@@ -59,33 +59,55 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[NewPage]:
-    """Makes pages of new visitors. None of them may report an error, break the policy or open a script's dialog."""
+def faults() -> Iterator[list[str]]:
+    """No page may report an error, break the policy or open a script's dialog."""
+    found: list[str] = []
+    yield found
+    assert found == []
+
+
+@pytest.fixture
+def new_page(browser: Browser, faults: list[str]) -> Iterator[NewPage]:
+    """Makes pages of new visitors. `allowed` are words of what the browser reports when a request is refused."""
     contexts: list[BrowserContext] = []
-    faults: list[str] = []
 
-    def make(*, allowed: str | None = None, **options: Any) -> Page:
-        """`allowed` are words of what the browser itself reports when a request is refused."""
+    def make(*, allowed: str | None = None, **options: Any) -> Page:  # noqa: ANN401
         context = browser.new_context(reduced_motion="reduce", **options)
-        context.set_default_timeout(15_000)
         contexts.append(context)
-        page = context.new_page()
-
-        def note(kind: str, text: str) -> None:
-            if allowed is None or allowed not in text:
-                faults.append(f"{kind}: {text}")
-
-        page.on("console", lambda message: note(message.type, message.text))
-        page.on("pageerror", lambda error: note("error", str(error)))
-        page.on("dialog", lambda dialog: (note("dialog", dialog.message), dialog.dismiss()))
-        return page
+        return _watched(context.new_page(), faults, allowed)
 
     yield make
     for context in contexts:
         context.close()
-    assert faults == []
+
+
+@pytest.fixture(scope="session")
+def desktop(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 900})
+    yield context
+    context.close()
 
 
 @pytest.fixture
-def page(new_page: NewPage) -> Page:
-    return new_page(viewport={"width": 1280, "height": 900})
+def page(desktop: BrowserContext, faults: list[str]) -> Iterator[Page]:
+    """A page of a visitor whose browser has kept nothing."""
+    page = _watched(desktop.new_page(), faults, None)
+    yield page
+    page.evaluate("localStorage.clear()")
+    page.close()
+
+
+def _watched(page: Page, faults: list[str], allowed: str | None) -> Page:
+    def note(kind: str, text: str) -> None:
+        if allowed is None or allowed not in text:
+            faults.append(f"{kind}: {text}")
+
+    def refuse(dialog: Dialog) -> None:
+        note("dialog", dialog.message)
+        dialog.dismiss()
+
+    page.set_default_timeout(15_000)
+    page.on("console", lambda message: note(message.type, message.text))
+    page.on("pageerror", lambda error: note("error", str(error)))
+    page.on("dialog", refuse)
+    return page

@@ -22,14 +22,14 @@ class Service:
     url: str
     token: str | None
 
-    def get(self, path: str, **query: str | int) -> Any:
-        """What the API itself says."""
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.get(self.url + path, params=query, headers=headers).raise_for_status().json()
+    def get(self, path: str, **query: str | int) -> dict[str, Any]:
+        """What the API itself says; of a service that is open to everybody."""
+        said: dict[str, Any] = httpx.get(self.url + path, params=query).raise_for_status().json()
+        return said
 
-    def post(self, path: str, body: object) -> Any:
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.post(self.url + path, json=body, headers=headers).raise_for_status().json()
+    def answer(self, question: str) -> dict[str, Any]:
+        said: dict[str, Any] = httpx.post(f"{self.url}/answer", json={"question": question}).raise_for_status().json()
+        return said
 
 
 def free_port() -> int:
@@ -41,21 +41,33 @@ def free_port() -> int:
 
 def new_key(state: Path, *options: str) -> str:
     """The token of a new key."""
-    command = [PROGRAM, "keys", "add", "tester", *options, "--state", state]
+    command: list[str | Path] = [PROGRAM, "keys", "add", "tester", *options, "--state", state]
     ran = subprocess.run(command, check=True, capture_output=True, env=environment(MINILM))
     return ran.stdout.decode().strip()
 
 
 @contextmanager
-def serving(index: Path, state: Path, log: Path, *, token: str | None) -> Iterator[Service]:
+def serving(index: Path, state: Path, log: Path, *, token: str | None, is_new: bool = False) -> Iterator[Service]:
+    """`is_new`: there is no index yet, so the service serves, but is not ready to answer."""
     port = free_port()
-    command = [PROGRAM, "serve", "--port", str(port), "--index", index, "--set", f"service.state={state}"]
+    command: list[str | Path] = [
+        PROGRAM,
+        "serve",
+        "--port",
+        str(port),
+        "--index",
+        index,
+        "--set",
+        f"service.state={state}",
+    ]
     command += [] if token else ["--no-auth"]
     with log.open("wb") as talk:
-        program = subprocess.Popen(command, stdout=talk, stderr=talk, env=environment(MINILM), cwd=os.fspath(log.parent))
+        program = subprocess.Popen(
+            command, stdout=talk, stderr=talk, env=environment(MINILM), cwd=os.fspath(log.parent)
+        )
         try:
             service = Service(f"http://127.0.0.1:{port}", token)
-            _wait_until_ready(service.url, program, log)
+            _wait_for(f"{service.url}/{'healthz' if is_new else 'readyz'}", program, log)
             yield service
         finally:
             program.terminate()
@@ -66,12 +78,12 @@ def serving(index: Path, state: Path, log: Path, *, token: str | None) -> Iterat
                 program.wait()
 
 
-def _wait_until_ready(url: str, program: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_for(url: str, program: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         assert program.poll() is None, log.read_text("utf-8")
         try:
-            if httpx.get(f"{url}/readyz").status_code == httpx.codes.OK:
+            if httpx.get(url).status_code == httpx.codes.OK:
                 return
         except httpx.TransportError:
             pass

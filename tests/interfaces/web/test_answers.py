@@ -26,7 +26,7 @@ def test_a_question_typed_and_sent_with_enter_is_answered_by_quotes(page: Page, 
     expect(card.locator(".section")).to_contain_text("Guidelines")
     expect(card.locator("time")).to_have_text("2016-09-01")
     expect(card.locator(".tags")).to_contain_text("other")
-    confidence = service.post("/answer", {"question": ROOF})["confidence"]
+    confidence = service.answer(ROOF)["confidence"]
     expect(page.locator(".confidence")).to_have_text(f"score {confidence:.2f}, not calibrated")
     expect(page.get_by_role("meter", name="Confidence")).to_have_attribute("aria-valuenow", f"{confidence:.2f}")
     expect(page.locator("#status")).to_contain_text("Answer: 1 quote")
@@ -89,18 +89,20 @@ def test_what_to_be_careful_about_is_said(page: Page, service: Service) -> None:
 
     page.route("**/answer", change)
     ask(page, service, ROOF)
-    expect(page.locator(".careful li")).to_contain_text(["The embedding model could not be reached", "The types differ."])
+    expect(page.locator(".careful li")).to_contain_text(
+        ["The embedding model could not be reached", "The types differ."]
+    )
     expect(page.locator(".notice", has_text="supports these parts")).to_contain_text("how steep may they be")
     expect(page.locator(".ocr")).to_contain_text("87 % sure")
     expect(page.locator(".lead")).to_have_text("Roofs:")
     expect(page.locator(".page")).to_have_text("page 4")
-    expect(page.locator(".confidence")).to_have_text(f"confidence {service.post('/answer', {'question': ROOF})['confidence']:.2f}")
+    expect(page.locator(".confidence")).to_have_text(f"confidence {service.answer(ROOF)['confidence']:.2f}")
 
 
 def test_copied_citations(new_page: NewPage, service: Service) -> None:
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     ask(page, service, ROOF)
-    quote = service.post("/answer", {"question": ROOF})["answer_sentences"][0]
+    quote = service.answer(ROOF)["answer_sentences"][0]
 
     def copied(form: str) -> str:
         quotes(page).first.get_by_text("Copy citation").click()
@@ -146,10 +148,14 @@ def test_the_address_holds_question_and_filters_for_another_visitor(new_page: Ne
     await_outcome(second)
     expect(second.get_by_label("Question", exact=True)).to_have_value(FENCE)
     expect(second.locator(".chip")).to_contain_text(["code"])
-    assert second.locator("ol.quotes .words").all_text_contents() == first.locator("ol.quotes .words").all_text_contents()
+    assert (
+        second.locator("ol.quotes .words").all_text_contents() == first.locator("ol.quotes .words").all_text_contents()
+    )
 
 
-def test_recent_questions_stay_in_this_browser_and_can_be_cleared_and_switched_off(page: Page, service: Service) -> None:
+def test_recent_questions_stay_in_this_browser_and_can_be_cleared_and_switched_off(
+    page: Page, service: Service
+) -> None:
     ask(page, service, ROOF)
     ask(page, service, FENCE, as_of="2010-01-01")
     page.get_by_role("link", name="Quoth").click()
@@ -185,7 +191,7 @@ def test_a_reader_says_which_sentence_does_answer(page: Page, service: Service) 
     with page.expect_request("**/marks") as sent:
         page.locator(".marks").get_by_role("checkbox").first.check()
         page.get_by_role("button", name="Send").click()
-    nearest = service.post("/answer", {"question": UNKNOWN})["nearest"][0]
+    nearest = service.answer(UNKNOWN)["nearest"][0]
     assert sent.value.post_data_json == {
         "question": UNKNOWN,
         "verdict": "wrong",
@@ -198,4 +204,6 @@ def test_a_wrong_abstention_without_a_sentence_is_not_stored(page: Page, service
     ask(page, service, UNKNOWN)
     page.get_by_role("button", name="Wrong, it is there").click()
     page.get_by_role("button", name="Send").click()
-    expect(page.locator(".thanks")).to_contain_text("It was not stored. Nothing was stored: say which sentence answers it.")
+    expect(page.locator(".thanks")).to_contain_text(
+        "It was not stored. Nothing was stored: say which sentence answers it."
+    )

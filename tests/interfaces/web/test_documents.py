@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from playwright.sync_api import Page, expect
 
 from .conftest import NewPage
-from .service import Service
-from .visiting import ask, sign_in
+from .service import Service, serving
+from .visiting import ask, sent_file, sign_in
 
 FERRET = "A ferret shall be kept on a leash of four feet."
 
@@ -15,10 +17,7 @@ def test_documents_are_uploaded_asked_and_removed(new_page: NewPage, keyed: Serv
     page.get_by_role("link", name="Documents").click()
     expect(page.locator(".documents > li")).to_have_count(6)
     page.get_by_label("Choose files").set_input_files(
-        [
-            {"name": "ferrets.md", "mimeType": "text/markdown", "buffer": f"# Pets\n\n{FERRET}\n".encode()},
-            {"name": "broken.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 this is no PDF"},
-        ]
+        [sent_file("ferrets.md", f"# Pets\n\n{FERRET}\n".encode()), sent_file("broken.pdf", b"%PDF-1.4 this is no PDF")]
     )
     rows = page.locator(".upload-rows > li")
     expect(rows).to_have_count(2)
@@ -68,7 +67,7 @@ def test_dropped_files_wait_to_be_uploaded(page: Page, service: Service) -> None
 def test_a_file_of_an_unknown_kind_is_refused_with_a_hint(new_page: NewPage, service: Service) -> None:
     page = new_page(allowed="415 (Unsupported Media Type)")
     page.goto(f"{service.url}/?view=documents")
-    page.get_by_label("Choose files").set_input_files([{"name": "x.exe", "mimeType": "", "buffer": b"MZ"}])
+    page.get_by_label("Choose files").set_input_files(sent_file("x.exe", b"MZ"))
     page.get_by_role("button", name="Upload", exact=True).click()
     expect(page.locator(".failed")).to_contain_text("Readable are: .md")
     expect(page.get_by_label("Document id")).to_have_value("x.exe")
@@ -84,3 +83,18 @@ def test_a_question_keeps_its_answer_while_documents_are_looked_at(page: Page, s
     page.get_by_role("link", name="Ask", exact=True).click()
     expect(page.locator(".outcome")).to_be_visible()
     assert not [url for url in asked if url.endswith("/answer")]
+
+
+def test_the_first_document_of_a_new_service_is_uploaded(new_page: NewPage, tmp_path: Path) -> None:
+    page = new_page(allowed="503 (Service Unavailable)")
+    with serving(tmp_path / "index", tmp_path / "state", tmp_path / "log", token=None, is_new=True) as new:
+        page.goto(new.url)
+        expect(page.locator(".stats")).to_contain_text("There are no documents yet.")
+        page.get_by_role("link", name="Documents").click()
+        page.get_by_label("Choose files").set_input_files(sent_file("ferrets.md", f"# Pets\n\n{FERRET}\n".encode()))
+        page.get_by_role("button", name="Upload", exact=True).click()
+        expect(page.locator("#library-count")).to_have_text("1 document", timeout=60_000)
+        page.get_by_role("link", name="Ask", exact=True).click()
+        page.keyboard.type("How long may the leash of a ferret be?")
+        page.keyboard.press("Enter")
+        expect(page.locator("ol.quotes .words")).to_have_text(FERRET)

@@ -13,7 +13,9 @@ def test_type_and_tag_filters_ask_again_and_can_be_taken_back(page: Page, servic
     expect(quotes(page)).to_have_count(2)
     page.get_by_text("Filters").click()
     page.get_by_role("checkbox", name="amendment 1").check()
-    expect(page.locator("ol.quotes .words")).to_have_text(["A fence in a rear yard shall not exceed six feet in height."])
+    expect(page.locator("ol.quotes .words")).to_have_text(
+        ["A fence in a rear yard shall not exceed six feet in height."]
+    )
     page.get_by_role("checkbox", name="fences").check()
     expect(page.locator(".chip")).to_contain_text(["amendment", "fences"])
     assert "type=amendment&tag=topic%3Afences" in page.url

@@ -11,7 +11,7 @@ from .visiting import ask, open_quote, quotes
 def test_the_marked_text_is_the_slice_of_the_document(page: Page, service: Service) -> None:
     ask(page, service, ROOF)
     reader = open_quote(page, 0)
-    quote = service.post("/answer", {"question": ROOF})["answer_sentences"][0]
+    quote = service.answer(ROOF)["answer_sentences"][0]
     span = service.get("/documents/guidelines.md/span", start=quote["start"], end=quote["end"], around=800)
     assert reader.locator("mark").text_content() == span["quote"] == QUOTED
     assert reader.locator(".doc-text").text_content() == span["before"] + span["quote"] + span["after"]
@@ -74,7 +74,7 @@ def test_a_link_to_a_place_that_is_not_there_is_answered_in_words(new_page: NewP
 
 def test_the_page_of_a_pdf_has_boxes_over_the_quoted_words(page: Page, service: Service) -> None:
     ask(page, service, SEED)
-    quote = service.post("/answer", {"question": SEED})["answer_sentences"][0]
+    quote = service.answer(SEED)["answer_sentences"][0]
     span = service.get("/documents/handbook.pdf/span", start=quote["start"], end=quote["end"])
     (sheet,) = span["pages"]
     reader = open_quote(page, 0)

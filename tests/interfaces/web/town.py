@@ -31,7 +31,9 @@ authority:
 
 LONG_WORD = "xylo" * 2500
 OVERRIDE, ISOLATE = "\N{RIGHT-TO-LEFT OVERRIDE}", "\N{RIGHT-TO-LEFT ISOLATE}"
-SCRIPT = "The vault of the ferry office opens with <script>alert(1)</script> and <img src=x onerror=alert(2)> on Mondays."
+SCRIPT = (
+    "The vault of the ferry office opens with <script>alert(1)</script> and <img src=x onerror=alert(2)> on Mondays."
+)
 TURNED = f"The lighthouse keeper is paid {OVERRIDE}54 crowns{ISOLATE} for each night of fog."
 STRETCHED = f"The archive shelf of the harbour is labelled {LONG_WORD} by the clerk."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from .service import Service
 
@@ -39,3 +39,7 @@ def sign_in(page: Page, service: Service, token: str) -> None:
     page.get_by_label("API key", exact=True).fill(token)
     page.keyboard.press("Enter")
     expect(page.locator(".stats")).not_to_be_empty()
+
+
+def sent_file(name: str, content: bytes) -> FilePayload:
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from dataclasses import replace
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,13 +23,13 @@ from quoth.wiring import open_store
 if TYPE_CHECKING:
     from quoth.interfaces.http.service import Plan
 
-_KEEP_ALIVE_SECONDS = 30
-
 
 def command(
     index: IndexOption = DEFAULT_INDEX,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="Port to listen on.")] = 8080,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="Port to listen on; 0 is any free.")
+    ] = 8080,
     workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that answer.")] = 1,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no key; only on this machine.")] = False,
     profile: Annotated[
@@ -41,39 +43,33 @@ def command(
     Example: `quoth serve --no-auth`, then open http://127.0.0.1:8080
     """
     given = _with_threads(overrides(config, assignments), workers)
+    for one in (signal.SIGTERM, signal.SIGINT):  # the server raises it anew once all is done: a stop is no failure
+        signal.signal(one, _stop)
     counts = tempfile.mkdtemp(prefix="quoth-metrics-")
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = counts  # where its library looks when it is imported, below
     try:
         try:
-            import uvicorn
-
             from quoth.interfaces.http import logs
             from quoth.interfaces.http.service import Plan
-            from quoth.interfaces.http.worker import VARIABLE, written
+            from quoth.interfaces.http.worker import VARIABLE, listen, serve, written
         except ImportError as error:
             raise MissingExtra("quoth serve", "serve") from error
         plan = Plan(index=index, overrides=given, profile=profile, auth=not no_auth)
         check_access(plan.keys, host=host, auth=plan.auth)
         _check_index(plan)
         os.environ[VARIABLE] = written(plan)
-        shown = f"[{host}]" if ":" in host else host
-        typer.echo(f"Serving {place_name(index, given)} on http://{shown}:{port} (stop with Ctrl-C).", err=True)
-        logs.set_up()
-        uvicorn.run(
-            "quoth.interfaces.http.worker:make",
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=round(plan.settings.grace_seconds) or None,
-        )
+        with listen(host, port) as listening:
+            shown = f"[{host}]" if ":" in host else host
+            address = f"http://{shown}:{listening.port}"
+            typer.echo(f"Serving {place_name(index, given)} on {address} (stop with Ctrl-C).", err=True)
+            logs.set_up()
+            serve(plan, listening.sockets, workers=workers)
     finally:
         shutil.rmtree(counts, ignore_errors=True)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
 
 
 def _with_threads(given: Overrides, workers: int) -> Overrides:

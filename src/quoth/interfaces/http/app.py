@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import FileResponse, Response
+from starlette.routing import Match, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -21,15 +22,15 @@ from quoth.errors import QuothError
 from quoth.interfaces.http import asking, documents, logs, marking, operating
 from quoth.interfaces.http.described import ERRORS
 from quoth.interfaces.http.faults import HttpFault, as_fault, error_json
-from quoth.interfaces.http.gate import PAGE_POLICY, Gate
+from quoth.interfaces.http.gate import PAGE_POLICY, SLOW_SECONDS, Gate
 from quoth.interfaces.http.openapi import describe
 from quoth.interfaces.http.service import Plan, Service
 
 _CODES = {404: "not-found", 405: "method"}
 
 
-def make_app(plan: Plan) -> ASGIApp:
-    """The application for a plan, as a server runs it."""
+def make_app(plan: Plan, *, slow_seconds: float = SLOW_SECONDS) -> ASGIApp:
+    """The application for a plan, as a server runs it; `slow_seconds` is how long a client may pause while it sends."""
     service = Service(plan)
 
     @asynccontextmanager
@@ -51,31 +52,15 @@ def make_app(plan: Plan) -> ASGIApp:
         strict_content_type=True,
     )
     app.state.service = service
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    app.openapi = lambda: describe(app, keys=plan.auth)  # type: ignore[method-assign]
     for one in (operating, asking, marking, documents):
         app.include_router(one.router)
     _add_page(app)
+    app.state.routes = _routes(app)
     app.add_exception_handler(QuothError, _ours)
     app.add_exception_handler(HTTPException, _theirs)
     app.add_exception_handler(RequestValidationError, _invalid)
-    guarded: ASGIApp = Gate(app, service)
-    if origins := plan.settings.cors.split():
-        exposed = [
-            "X-Request-Id",
-            "Retry-After",
-            "RateLimit-Limit",
-            "RateLimit-Remaining",
-            "RateLimit-Reset",
-            "Location",
-        ]
-        guarded = CORSMiddleware(
-            guarded,
-            allow_origins=origins,
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "X-Api-Key", "X-Request-Id"],
-            expose_headers=exposed,
-        )
-    return guarded
+    return Gate(app, service, slow_seconds=slow_seconds)
 
 
 def _add_page(app: FastAPI) -> None:
@@ -116,15 +101,30 @@ async def _theirs(request: Request, error: Exception) -> Response:
         return _said(error)
     assert isinstance(error, HTTPException)  # noqa: S101
     hint = "See /openapi.json for what there is."
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(sorted(_methods(request)))
     return _said(
         HttpFault(
             error.status_code,
             _CODES.get(error.status_code, "request"),
             str(error.detail).lower(),
             hint=hint,
-            headers=error.headers,
+            headers=headers,
         )
     )
+
+
+def _routes(app: FastAPI) -> list[Route]:
+    every = chain(app.routes, *(one.router.routes for one in (operating, asking, marking, documents)))
+    return [route for route in every if isinstance(route, Route)]
+
+
+def _methods(request: Request) -> set[str]:
+    """Those that a path can be asked with: the framework names those of the first route alone."""
+    fitting = [one for one in request.app.state.routes if one.matches(request.scope)[0] is not Match.NONE]
+    found = {method for one in fitting for method in one.methods or ()}
+    return found | {"HEAD"} if "GET" in found or not found else found
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

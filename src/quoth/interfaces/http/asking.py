@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from quoth.errors import QuestionError, QuothError
-from quoth.interfaces.http import described, metrics
+from quoth.interfaces.http import described, logs, metrics
 from quoth.interfaces.http.faults import HttpFault, as_fault, busy, error_json
 from quoth.interfaces.http.models import AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
 from quoth.interfaces.http.service import Service
@@ -98,12 +100,28 @@ async def answer_batch(request: Request, service: Served) -> Response:
     questions = _batch(await request.body(), request.headers.get("content-type", ""), service.settings.max_batch)
     if service.batches >= _MOST_BATCHES:
         raise busy(service.desk.retry_seconds())
-    return StreamingResponse(_answers(service, questions), media_type=_JSONL)
+    return _Batch(service, questions)
 
 
-async def _answers(service: Service, questions: Sequence[Question | UnreadableLine]) -> AsyncIterator[bytes]:
+class _Batch(StreamingResponse):
+    """Counts while it is sent, and ends what it began however the sending ends."""
+
+    def __init__(self, service: Service, questions: Sequence[Question | UnreadableLine]) -> None:
+        self._service = service
+        self._answers = _answers(service, questions)
+        super().__init__(self._answers, media_type=_JSONL)
+        service.batches += 1  # not when the sending begins: until then many could come in
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with aclosing(self._answers):
+                await super().__call__(scope, receive, send)
+        finally:
+            self._service.batches -= 1
+
+
+async def _answers(service: Service, questions: Sequence[Question | UnreadableLine]) -> AsyncGenerator[bytes, None]:
     """A few at a time, in order; no more is begun than the client reads."""
-    service.batches += 1
     running: deque[asyncio.Task[bytes]] = deque()
     try:
         for question in questions:
@@ -113,7 +131,6 @@ async def _answers(service: Service, questions: Sequence[Question | UnreadableLi
         while running:
             yield await running.popleft()
     finally:
-        service.batches -= 1
         for task in running:
             task.cancel()
 
@@ -134,6 +151,10 @@ async def _line(service: Service, question: Question | UnreadableLine) -> bytes:
     except QuothError as error:
         told = as_fault(error)
         return _error_line(question.id, told.code, str(told.detail), told.hint)
+    except Exception:  # the other questions are answered all the same
+        logs.LOG.exception("a question of a batch failed")
+        hint = "Tell the operator of the service the request id."
+        return _error_line(question.id, "internal", "something went wrong", hint)
 
 
 def _error_line(question_id: str, code: str, message: str, hint: str) -> bytes:

@@ -15,6 +15,10 @@ from quoth.interfaces.http.faults import HttpFault, busy, too_slow
 _Result = TypeVar("_Result")
 _LONGEST_WAIT = 30
 _GONE = 499  # nobody reads it: the client has closed the connection
+LOOK_SECONDS = 1.0
+"""How often it is looked whether a client that waits is still there."""
+
+IsGone = Callable[[], Awaitable[bool]]
 
 
 class Desk:
@@ -25,42 +29,51 @@ class Desk:
     A thread cannot be stopped: work that outlives its time limit keeps its place until it is done.
     """
 
-    def __init__(self, *, threads: int, queue: int, seconds: float) -> None:
+    def __init__(
+        self,
+        *,
+        threads: int,
+        queue: int,
+        seconds: float,
+        changed: Callable[[int, int], None],
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        """`changed` is told how many wait and how many are served, whenever that changes."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="answering")
         self._free = asyncio.Semaphore(threads)
         self._threads = threads
         self._queue = queue
         self._seconds = seconds
         self._usual = 0.05
+        self._changed = changed
+        self._look_seconds = look_seconds
         self.waiting = 0
         self.running = 0
 
     async def run(
-        self,
-        work: Callable[[], _Result],
-        *,
-        is_gone: Callable[[], Awaitable[bool]] | None = None,
-        patient: bool = False,
+        self, work: Callable[[], _Result], *, is_gone: IsGone | None = None, patient: bool = False
     ) -> _Result:
         """The result of `work`. `patient` work waits its turn however long the queue is: its caller bounds it."""
         if not patient and self._free.locked() and self.waiting >= self._queue:
             raise busy(self.retry_seconds())
         until = time.monotonic() + self._seconds
-        await self._turn(None if patient else self._seconds)
+        await self._turn(math.inf if patient else until, is_gone)
         try:
             if is_gone is not None and await is_gone():
-                raise HttpFault(_GONE, "gone", "the client is gone", hint="")
+                raise _gone()
             future = self._pool.submit(copy_context().run, self._timed, work)
         except BaseException:
             self._free.release()
             raise
-        self.running += 1
+        self._count(running=1)
         loop = asyncio.get_running_loop()
         future.add_done_callback(lambda done: _tell(loop, self._leave, done))
         left = self._seconds if patient else until - time.monotonic()
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), max(left, 0.001))
         except TimeoutError:
+            if future.done() and not future.cancelled():
+                return future.result()  # just in time; or the work itself ran into a timeout, which is raised here
             raise too_slow(self._seconds) from None
 
     def retry_seconds(self) -> int:
@@ -70,14 +83,27 @@ class Desk:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _turn(self, seconds: float | None) -> None:
-        self.waiting += 1
+    async def _turn(self, until: float, is_gone: IsGone | None) -> None:
+        """Wait for a free thread, in the order of arrival, and no longer than the client does."""
+        if not self._free.locked():
+            await self._free.acquire()  # at once
+            return
+        self._count(waiting=1)
+        turn = asyncio.ensure_future(self._free.acquire())
         try:
-            await asyncio.wait_for(self._free.acquire(), seconds)
-        except TimeoutError:
-            raise too_slow(self._seconds) from None
+            while not turn.done():
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise too_slow(self._seconds)
+                await asyncio.wait({turn}, timeout=min(left, self._look_seconds))
+                if not turn.done() and is_gone is not None and await is_gone():
+                    raise _gone()
+        except BaseException:
+            if not turn.cancel() and not turn.cancelled():  # its turn came meanwhile: the next one's now
+                self._free.release()
+            raise
         finally:
-            self.waiting -= 1
+            self._count(waiting=-1)
 
     def _timed(self, work: Callable[[], _Result]) -> _Result:
         started = time.monotonic()
@@ -87,8 +113,17 @@ class Desk:
             self._usual += 0.1 * (time.monotonic() - started - self._usual)
 
     def _leave(self) -> None:
-        self.running -= 1
         self._free.release()
+        self._count(running=-1)
+
+    def _count(self, *, waiting: int = 0, running: int = 0) -> None:
+        self.waiting += waiting
+        self.running += running
+        self._changed(self.waiting, self.running)
+
+
+def _gone() -> HttpFault:
+    return HttpFault(_GONE, "gone", "the client is gone", hint="")
 
 
 def _tell(loop: asyncio.AbstractEventLoop, leave: Callable[[], None], done: Future[_Result]) -> None:

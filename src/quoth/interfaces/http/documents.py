@@ -5,22 +5,27 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import sqlite3
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from quoth.corpus.load import root_name
 from quoth.corpus.manifest import check_fields
-from quoth.errors import SettingsError
+from quoth.errors import NoIndex, SettingsError
 from quoth.interfaces.guard.keys import Key
-from quoth.interfaces.http import described
+from quoth.interfaces.http import described, logs
 from quoth.interfaces.http.asking import Served, json_response
 from quoth.interfaces.http.faults import HttpFault, busy, no_document
 from quoth.interfaces.http.jobs import Job, Kind
-from quoth.interfaces.http.library import checked_id
+from quoth.interfaces.http.library import checked_id, in_the_way
 from quoth.interfaces.http.service import Service, Writing
 from quoth.interfaces.spans import MOST_AROUND, span_json
 from quoth.render import document_json
@@ -92,7 +97,7 @@ async def original(request: Request, doc_id: str, service: Served) -> Response:
         info = service.catalogue().get(doc_id)
         if info is None:
             raise no_document(doc_id)
-        return service.originals.read(doc_id, service.quoth.info.digest), info.format
+        return service.originals.read(doc_id, _version(service)), info.format
 
     data, form = await service.run(request, work)
     name = quote(doc_id.rpartition("/")[2], safe="")
@@ -101,7 +106,7 @@ async def original(request: Request, doc_id: str, service: Served) -> Response:
 
 
 @router.get(
-    "/documents/{doc_id:path}/pages/{number}",
+    "/documents/{doc_id:path}/pages/{number:int}",
     summary="See a page of a PDF",
     responses={200: {"description": "A picture.", "content": {"image/png": {}}}},
 )
@@ -119,7 +124,7 @@ async def page(
         if info.format != "pdf" or not 1 <= number <= info.pages:
             hint = f"It has {info.pages} pages." if info.format == "pdf" else "Only those of PDF files can be seen."
             raise HttpFault(404, "no-page", f"'{doc_id}' has no page {number} to be seen", hint=hint)
-        return service.originals.page(doc_id, service.quoth.info.digest, number=number, width=width)
+        return service.originals.page(doc_id, _version(service), number=number, width=width)
 
     return Response(await service.run(request, work), media_type="image/png")
 
@@ -154,7 +159,7 @@ async def document(request: Request, doc_id: str, service: Served) -> Response:
         info = service.catalogue().get(doc_id)
         if info is None:
             raise no_document(doc_id)
-        here = service.originals.is_here(doc_id, service.quoth.info.digest)
+        here = service.originals.is_here(doc_id, _version(service))
         return document_json(info) | {"has_original": here}
 
     return json_response(await service.run(request, work))
@@ -200,17 +205,14 @@ async def upload(
         "language": language,
         "tags": _tags(tag or []) or None,
     }
-    fields = {name: value for name, value in given.items() if value is not None}
+    fields = {name: value for name, value in given.items() if value is not None and value != ""}  # a form left blank
     # Whether the client is gone is not asked here: to find out would swallow the beginning of the file.
     await service.desk.run(lambda: _check(service, writing, doc_id, fields))
     job_id = writing.jobs.new_id()
     try:
-        sha256 = await _receive(request, writing.library.incoming(job_id))
-        job = await asyncio.to_thread(_accept, request, writing, job_id, Kind.PUT, doc_id, sha256, fields)
-    except OSError as error:
-        writing.library.drop(job_id)
-        hint = "Ask the operator of the service to make room."
-        raise HttpFault(507, "no-room", f"the file cannot be kept: {error.strerror}", hint=hint) from error
+        with _room():
+            sha256 = await _receive(request, writing.library.incoming(job_id))
+            job = await asyncio.to_thread(_accept, request, writing, job_id, Kind.PUT, doc_id, sha256, fields)
     except BaseException:
         writing.library.drop(job_id)
         raise
@@ -226,10 +228,11 @@ async def upload(
 )
 async def remove(request: Request, doc_id: str, service: Served) -> Response:
     writing = _writing(service)
-    if await service.run(request, lambda: service.catalogue().get(doc_id)) is None:
+    if not await service.run(request, lambda: _will_be_there(service, writing, doc_id)):
         raise no_document(doc_id)
     job_id = writing.jobs.new_id()
-    job = await asyncio.to_thread(_accept, request, writing, job_id, Kind.DELETE, doc_id, None, {})
+    with _room():
+        job = await asyncio.to_thread(_accept, request, writing, job_id, Kind.DELETE, doc_id, None, {})
     return _accepted(writing, job)
 
 
@@ -262,9 +265,26 @@ def _writing(service: Service) -> Writing:
     return service.writing
 
 
+def _version(service: Service) -> str:
+    """Of what the index holds and where it came from; the digest alone does not tell of a folder that was moved."""
+    info = service.quoth.info
+    return f"{info.generation}/{info.digest}"
+
+
+def _will_be_there(service: Service, writing: Writing, doc_id: str) -> bool:
+    """Whether a document is in the index once the jobs that were accepted before are done."""
+    if (last := writing.jobs.last_to_do(doc_id)) is not None:
+        return last.kind is Kind.PUT
+    try:
+        return service.catalogue().get(doc_id) is not None
+    except NoIndex:
+        return False
+
+
 def _tags(given: list[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one in given:
+        _check_characters("tag", one)
         facet, colon, value = one.partition(":")
         if not colon or not facet.strip() or not value.strip():
             raise HttpFault(
@@ -274,22 +294,45 @@ def _tags(given: list[str]) -> dict[str, list[str]]:
     return found
 
 
+def _check_characters(name: str, value: str) -> None:
+    if any(unicodedata.category(one) in {"Cc", "Cs"} for one in value):
+        raise HttpFault(422, "metadata", f"the query: {name} holds control characters", hint="Leave them out.")
+
+
 def _check(service: Service, writing: Writing, doc_id: str, fields: dict[str, Any]) -> None:
     """Everything that can be said against an upload before it is read."""
     if writing.jobs.waiting() >= _MOST_JOBS:
         raise busy(30)
+    for name, value in fields.items():
+        if isinstance(value, str):
+            _check_characters(name, value)
     try:
         check_fields(fields, place="the query", facets=[facet.name for facet in service.profile().facets])
     except SettingsError as error:
         raise HttpFault(422, "metadata", str(error), hint=error.hint) from error
-    digest = service.digest()
-    root = service.originals.root_of(doc_id, digest) if digest else None
+    try:
+        root = service.originals.root_of(doc_id, _version(service))
+    except NoIndex:
+        root = None
     if root is not None and root != root_name(writing.library.folder):
         hint = "Choose another id, or change the file where it is and run quoth ingest."
         raise HttpFault(409, "document-elsewhere", f"'{doc_id}' was ingested from another folder", hint=hint)
     if not writing.library.fits(doc_id):
-        hint = "Choose another id."
-        raise HttpFault(409, "document-id", f"a document or a folder is in the way of '{doc_id}'", hint=hint)
+        raise in_the_way(doc_id)
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """What cannot be written down, for want of room or of rights, is not accepted."""
+    try:
+        yield
+    except ClientDisconnect as error:
+        raise HttpFault(499, "gone", "the client is gone", hint="") from error
+    except (OSError, sqlite3.Error) as error:
+        logs.LOG.exception("a write cannot be accepted")
+        said = (isinstance(error, OSError) and error.strerror) or str(error)
+        hint = "Ask the operator of the service to make room."
+        raise HttpFault(507, "no-room", f"the change cannot be kept: {said}", hint=hint) from error
 
 
 async def _receive(request: Request, place: Path) -> str:
@@ -320,7 +363,9 @@ def _accept(
     if kind is Kind.PUT:
         writing.library.describe(job_id, fields)
     writing.audit.record(
+        request_id=logs.REQUEST_ID.get(),
         action=kind.value,
+        outcome="accepted",
         doc_id=doc_id,
         sha256=sha256,
         metadata=fields,

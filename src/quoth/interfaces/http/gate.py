@@ -10,23 +10,30 @@ import time
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.errors import QuothError
 from quoth.interfaces.guard.keys import Key
 from quoth.interfaces.guard.keys import Scope as Right
 from quoth.interfaces.http import logs, metrics
+from quoth.interfaces.http.cors import Cors
 from quoth.interfaces.http.faults import HttpFault, error_json
 from quoth.interfaces.http.service import Service
 
 OPEN = frozenset({"/", "/favicon.ico", "/healthz", "/health", "/readyz", "/openapi.json"})
 """What needs no key: it says nothing about the documents."""
 _OPEN_FOLDER = "/web/"
+_NUMBER = re.compile(r"[0-9]+")
+_LONGEST_NUMBER = 15
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
-_SLOW_SECONDS = 30.0
+SLOW_SECONDS = 30.0
 """How long a client may keep quiet in the middle of what it sends."""
-_REFUSALS = {401: "auth", 403: "auth", 413: "too-large", 429: "rate", 503: "busy", 504: "timeout"}
+_REFUSALS = {401: "auth", 403: "auth", 408: "timeout", 413: "too-large", 429: "rate", 503: "busy", 504: "timeout"}
+_GONE = 499
+_PAGE_ROUTES = ("/web",)
+"""Mounted folders, which are no routes to the framework; a request for any file below counts for the folder."""
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
@@ -46,15 +53,18 @@ _HEADERS = {
 
 
 class Gate:
-    def __init__(self, app: ASGIApp, service: Service) -> None:
+    def __init__(self, app: ASGIApp, service: Service, *, slow_seconds: float) -> None:
         self._app = app
         self._service = service
+        self._cors = Cors(service.settings.cors)
+        self._slow_seconds = slow_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await _Passage(self._app, self._service, scope, send).go(receive)
+            passage = _Passage(self._app, self._service, scope, send, cors=self._cors, slow_seconds=self._slow_seconds)
+            await passage.go(receive)
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -62,11 +72,17 @@ class Gate:
 class _Passage:
     """One request on its way through."""
 
-    def __init__(self, app: ASGIApp, service: Service, scope: Scope, send: Send) -> None:
+    def __init__(
+        self, app: ASGIApp, service: Service, scope: Scope, send: Send, *, cors: Cors, slow_seconds: float
+    ) -> None:
         self._app = app
         self._service = service
-        self._scope = scope
+        self._method = scope["method"]
+        # HEAD is GET without the body, on every route; the server's own scope must not know.
+        self._scope = {**scope, "method": "GET"} if self._method == "HEAD" else scope
         self._send = send
+        self._cors = cors
+        self._slow_seconds = slow_seconds
         self._headers = Headers(scope=scope)
         given = self._headers.get("x-request-id", "")
         self._id = given if _ID.fullmatch(given) else secrets.token_hex(8)
@@ -81,11 +97,11 @@ class _Passage:
         self._scope.setdefault("state", {})["noted"] = {}
         with self._service.traces.request(dict(self._headers)) as span:
             try:
-                await self._admit()
-                self._scope["state"]["key"] = self._key
-                await self._app(self._scope, self._limited(receive), self._out)
+                await self._serve(receive)
             except HttpFault as fault:
                 await self._complain(fault)
+            except ClientDisconnect:
+                pass  # in the middle of what it sent
             except Exception:
                 logs.LOG.exception("a request failed")
                 hint = f"Tell the operator of the service the request id {self._id}."
@@ -93,10 +109,22 @@ class _Passage:
             finally:
                 self._tell(time.perf_counter() - started, span)
 
+    async def _serve(self, receive: Receive) -> None:
+        if (preflight := self._cors.preflight(self._method, self._headers)) is not None:  # browsers send no key with it
+            self._check_host()
+            raw = [(name.encode(), value.encode()) for name, value in preflight.items()]
+            await self._out({"type": "http.response.start", "status": 204, "headers": raw})
+            await self._out({"type": "http.response.body", "body": b""})
+            return
+        await self._admit()
+        self._scope["state"]["key"] = self._key
+        await self._app(self._scope, self._limited(receive), self._out)
+
     async def _admit(self) -> None:
         path, method = self._scope["path"], self._scope["method"]
         if self._service.keys is None:
-            self._check_same_site()
+            self._check_host()
+            self._check_origin()
             return
         if (
             path in OPEN
@@ -145,14 +173,16 @@ class _Passage:
                 headers={"Retry-After": str(seconds)},
             )
 
-    def _check_same_site(self) -> None:
-        """Without keys any page that a browser has open could ask us, were it not for these."""
-        host, origin = self._headers.get("host", ""), self._headers.get("origin")
-        if not _LOOPBACK.fullmatch(host):
+    def _check_host(self) -> None:
+        """Without keys any page that a browser has open could ask us under a name of its own, were it not for this."""
+        if self._service.keys is None and not _LOOPBACK.fullmatch(self._headers.get("host", "")):
             hint = "Open it as http://127.0.0.1, or serve with keys."
             raise HttpFault(421, "host", "without keys the service answers only on this machine", hint=hint)
-        allowed = {f"http://{host}", f"https://{host}", *self._service.settings.cors.split()}
-        if origin is not None and origin not in allowed:
+
+    def _check_origin(self) -> None:
+        host, origin = self._headers.get("host", ""), self._headers.get("origin")
+        own = {f"http://{host}", f"https://{host}"}
+        if origin is not None and origin not in own and not self._cors.allows(origin):
             hint = "Add the origin to service.cors, or open the service's own page."
             raise HttpFault(403, "origin", "another site's page may not ask this service", hint=hint)
 
@@ -162,7 +192,7 @@ class _Passage:
         most = settings.max_upload_mb * 2**20 if upload else settings.max_body_kb * 2**10
         name = "service.max_upload_mb" if upload else "service.max_body_kb"
         declared = self._headers.get("content-length", "0")
-        if declared.isdigit() and int(declared) > most:
+        if _NUMBER.fullmatch(declared) and (len(declared) > _LONGEST_NUMBER or int(declared) > most):
             raise _too_large(most, name)
         read = 0
         ended = False
@@ -172,7 +202,7 @@ class _Passage:
             if ended:  # from now on only the end of the connection can come, and for that one waits
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), _SLOW_SECONDS)
+                message = await asyncio.wait_for(receive(), self._slow_seconds)
             except TimeoutError:
                 hint = "Send the whole request without pausing."
                 raise HttpFault(408, "slow", "the request did not come in time", hint=hint) from None
@@ -191,7 +221,12 @@ class _Passage:
             headers["X-Request-Id"] = self._id
             for name, value in {**_HEADERS, **self._rate}.items():
                 headers.setdefault(name, value)
+            if self._status in {408, 413}:
+                headers["connection"] = "close"  # what is left of the request will not be read
+            self._cors.mark(self._headers, headers)
         elif message["type"] == "http.response.body":
+            if self._method == "HEAD":
+                message = {**message, "body": b""}
             self._sent += len(message.get("body", b""))
         await self._send(message)
 
@@ -200,15 +235,14 @@ class _Passage:
             return  # the answer had begun; that it breaks off tells the client
         body = json.dumps(error_json(fault.code, str(fault.detail), fault.hint)).encode()
         headers = {"content-type": "application/json", "content-length": str(len(body)), **(fault.headers or {})}
-        if fault.status_code in {408, 413}:
-            headers["connection"] = "close"  # what is left of the request will not be read
         raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         await self._out({"type": "http.response.start", "status": fault.status_code, "headers": raw})
         await self._out({"type": "http.response.body", "body": body})
 
     def _tell(self, seconds: float, span: Any) -> None:  # noqa: ANN401 - of OpenTelemetry, or None
-        route = getattr(self._scope.get("route"), "path", "other")
-        method = self._scope["method"] if self._scope["method"] in _METHODS else "other"
+        route = self._route()
+        method = self._method if self._method in _METHODS else "other"
+        self._status = self._status or _GONE  # nobody was there any more to be told anything
         metrics.REQUESTS.labels(method, route, str(self._status)).inc()
         metrics.SECONDS.labels(route).observe(seconds)
         if self._status in _REFUSALS:
@@ -234,6 +268,13 @@ class _Passage:
             key=self._key.id if self._key else None,
             **self._scope["state"]["noted"],
         )
+
+    def _route(self) -> str:
+        """What a request counts for: a route as it was declared, never a path that a client made up."""
+        found = getattr(self._scope.get("route"), "path", None)
+        if isinstance(found, str):
+            return found
+        return next((one for one in _PAGE_ROUTES if self._scope["path"].startswith(f"{one}/")), "other")
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -29,13 +30,12 @@ CREATE TABLE IF NOT EXISTS jobs (
     notes TEXT NOT NULL DEFAULT '[]',
     created TEXT NOT NULL,
     finished TEXT,
-    beat REAL NOT NULL DEFAULT 0
+    tries INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, number);
+CREATE INDEX IF NOT EXISTS jobs_to_do ON jobs (number) WHERE finished IS NULL;
 """
-_COLUMNS = "id, kind, doc_id, state, step, done, total, error, notes, created, finished"
-_STALE_SECONDS = 20.0
-"""A job whose process has not been heard of for so long is taken up by another."""
+_COLUMNS = "id, kind, doc_id, state, step, done, total, error, notes, created, finished, tries"
 _MOST_TOGETHER = 64
 _KEPT = 10_000
 
@@ -58,6 +58,8 @@ class Job:
     notes: tuple[str, ...]
     created: str
     finished: str | None
+    tries: int
+    """How often it was begun before; more than 0 for one that was cut off with its process."""
 
     def json(self) -> dict[str, Any]:
         return {
@@ -82,7 +84,8 @@ class Jobs:
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
-        with closing(self._connect()) as connection:
+        with self._locked(".setup.lock", wait=True), closing(self._connect()) as connection:
+            # Processes begin together, and of those that turn the journal at once all but one would be sent away.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_SCHEMA)
 
@@ -115,43 +118,56 @@ class Jobs:
         with self._lock, closing(self._connect()) as connection:
             return int(connection.execute("SELECT count(*) FROM jobs WHERE finished IS NULL").fetchone()[0])
 
-    def claim(self) -> tuple[Job, ...]:
-        """The next jobs that can be done as one write, now ours; none while another process is at work.
+    def to_do(self) -> tuple[Job, ...]:
+        """What is not finished, the oldest first."""
+        return self._read("WHERE finished IS NULL ORDER BY number", ())
 
-        They are of one kind and of different documents, so that the order of what was asked for is kept.
+    def last_to_do(self, doc_id: str) -> Job | None:
+        """The last job that will change a document; None where nothing is on its way."""
+        rows = self._read("WHERE finished IS NULL AND doc_id = ? ORDER BY number DESC LIMIT 1", (doc_id,))
+        return rows[0] if rows else None
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether we are the one that does jobs, for as long as the block lasts.
+
+        The system lets go of the lock when a process ends, however it ends: what it was doing can be taken up at once,
+        while a process that is only slow, or stopped for a while, keeps what it does to itself.
         """
-        now = self._clock()
+        with self._locked(".lock", wait=False) as mine:
+            yield mine
+
+    def claim(self) -> tuple[Job, ...]:
+        """The next jobs that can be done as one write, for whoever is `alone`.
+
+        They are of one kind and of different documents, so that the order of what was asked for is kept. One that was
+        begun before comes by itself, so that what ended its process cannot harm others again.
+        """
         with self._lock, closing(self._connect()) as connection:
             connection.execute("BEGIN IMMEDIATE")
             with connection:
-                busy = connection.execute(
-                    "SELECT 1 FROM jobs WHERE state = 'running' AND beat > ? LIMIT 1", (now - _STALE_SECONDS,)
-                ).fetchone()
-                if busy:
-                    return ()
                 rows = connection.execute(
                     f"SELECT {_COLUMNS} FROM jobs WHERE finished IS NULL ORDER BY number LIMIT ?",  # noqa: S608
                     (_MOST_TOGETHER,),
                 ).fetchall()
                 taken: list[Job] = []
                 for job in map(_job, rows):
-                    if taken and (job.kind != taken[0].kind or job.doc_id in {one.doc_id for one in taken}):
+                    if taken and (
+                        taken[0].tries or job.tries or job.kind != taken[0].kind or job.doc_id in _documents(taken)
+                    ):
                         break
                     taken.append(job)
                 connection.executemany(
-                    "UPDATE jobs SET state = 'running', beat = ? WHERE id = ?", [(now, job.id) for job in taken]
+                    "UPDATE jobs SET state = 'running', tries = tries + 1 WHERE id = ?", [(job.id,) for job in taken]
                 )
         return tuple(taken)
 
     def progress(self, jobs: Sequence[Job], *, step: str, done: int, total: int) -> None:
-        """How far they are; also the sign that their process lives."""
+        """How far they are."""
         self._update(
-            "UPDATE jobs SET step = ?, done = ?, total = ?, beat = ? WHERE id = ? AND finished IS NULL",
-            [(step, done, total, self._clock(), job.id) for job in jobs],
+            "UPDATE jobs SET step = ?, done = ?, total = ? WHERE id = ? AND finished IS NULL",
+            [(step, done, total, job.id) for job in jobs],
         )
-
-    def beat(self, jobs: Sequence[Job]) -> None:
-        self._update("UPDATE jobs SET beat = ? WHERE id = ?", [(self._clock(), job.id) for job in jobs])
 
     def finish(self, job: Job, *, error: Mapping[str, str] | None, notes: Sequence[str]) -> None:
         state = "failed" if error else "done"
@@ -164,8 +180,9 @@ class Jobs:
     def release(self, jobs: Sequence[Job]) -> None:
         """Give back what was not begun, for whoever comes next."""
         self._update(
-            "UPDATE jobs SET state = 'queued', step = '', beat = 0 WHERE id = ? AND finished IS NULL",
-            [(job.id,) for job in jobs],
+            "UPDATE jobs SET state = 'queued', step = '', done = 0, total = 0, tries = ? "
+            "WHERE id = ? AND finished IS NULL",
+            [(job.tries, job.id) for job in jobs],
         )
 
     def _update(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -177,6 +194,16 @@ class Jobs:
         with self._lock, closing(self._connect()) as connection:
             return tuple(map(_job, connection.execute(statement, values).fetchall()))
 
+    @contextmanager
+    def _locked(self, ending: str, *, wait: bool) -> Iterator[bool]:
+        with self._path.with_name(self._path.name + ending).open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=10)
         connection.execute("PRAGMA synchronous = FULL")
@@ -186,7 +213,12 @@ class Jobs:
         return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
 
 
+def _documents(jobs: Sequence[Job]) -> set[str]:
+    return {one.doc_id for one in jobs}
+
+
 def _job(row: tuple[Any, ...]) -> Job:
-    job_id, kind, doc_id, state, step, done, total, error, notes, created, finished = row
+    job_id, kind, doc_id, state, step, done, total, error, notes, created, finished, tries = row
     said = json.loads(error) if error else None
-    return Job(job_id, Kind(kind), doc_id, state, step, done, total, said, tuple(json.loads(notes)), created, finished)
+    heard = tuple(json.loads(notes))
+    return Job(job_id, Kind(kind), doc_id, state, step, done, total, said, heard, created, finished, tries)

@@ -14,6 +14,9 @@ REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 LOG = logging.getLogger("quoth.service")
 
+_LINE_BREAKS = {ord(one): f"\\u{ord(one):04x}" for one in "\x85\u2028\u2029"}
+"""What JSON lets through, but some readers of logs take for the end of a line."""
+
 
 class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
@@ -29,7 +32,8 @@ class JsonFormatter(logging.Formatter):
         line |= getattr(record, "fields", {})
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
+        text = json.dumps(line, ensure_ascii=False, default=str).translate(_LINE_BREAKS)
+        return text.encode("utf-8", "backslashreplace").decode()
 
 
 def set_up(level: int = logging.INFO) -> None:

@@ -17,6 +17,7 @@ from quoth.protocols import Reader
 from quoth.types import Answer, Outcome
 
 router = APIRouter(tags=["questions"])
+_POINT = "Give the place of a sentence, as GET /documents/{id}/span shows it."
 
 
 @router.post(
@@ -32,6 +33,9 @@ router = APIRouter(tags=["questions"])
 )
 async def mark(request: Request, body: MarkBody, service: Served) -> Response:
     filters = plain(body.filters) if body.filters else {}
+    if body.gold and body.verdict is Verdict.RIGHT:
+        hint = "Mark it wrong, or leave gold out."
+        raise HttpFault(422, "gold", "what is right needs no other places that answer", hint=hint)
     asked = {"question": body.question, "filters": filters, "doc_scope": body.doc_scope}
     question = as_question(asked)
 
@@ -57,9 +61,9 @@ async def mark(request: Request, body: MarkBody, service: Served) -> Response:
 
 def _label(outcome: Outcome, verdict: Verdict, gold: list[dict[str, Any]]) -> dict[str, Any] | None:
     """What the mark says of the question; None where that is too little to learn from."""
-    if gold:
-        return {"answerable": True, "gold": gold}
     answered = isinstance(outcome, Answer)
+    if verdict is Verdict.WRONG and gold:
+        return {"answerable": True, "gold": gold}
     if verdict is Verdict.RIGHT and isinstance(outcome, Answer):
         quoted = [one.sentence for one in outcome.citations]
         return {
@@ -84,5 +88,7 @@ def _places(reader: Reader, given: Sequence[PlaceBody]) -> list[dict[str, Any]]:
             hint = f"It has {len(document.text)} characters."
             raise HttpFault(422, "span", f"{place.start}:{place.end} is no slice of '{place.doc_id}'", hint=hint)
         text = document.text[place.start : place.end]
+        if not text.strip():
+            raise HttpFault(422, "span", f"{place.start}:{place.end} of '{place.doc_id}' is blank", hint=_POINT)
         found.append({"doc_id": place.doc_id, "start": place.start, "end": place.end, "text": text})
     return found

@@ -26,26 +26,33 @@ class Marks:
     def put(self, labelled: Mapping[str, Any]) -> int:
         """Store a labelled question; gives how many there are."""
         with self._alone():
-            lines: dict[str, Mapping[str, Any]] = {one["id"]: one for one in self._read()}
-            lines[labelled["id"]] = labelled
-            aside = self._path.with_name(f".{self._path.name}.new")
-            with aside.open("wb") as file:
-                for one in lines.values():
-                    file.write(json.dumps(one, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(self._path)
+            lines = self._read()
+            lines[labelled["id"]] = json.dumps(labelled, ensure_ascii=False).encode("utf-8", "backslashreplace")
+            self._write(b"".join(line + b"\n" for line in lines.values()))
             return len(lines)
 
     def count(self) -> int:
         return len(self._read())
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self) -> dict[str, bytes]:
+        """The lines by their ids. One that somebody wrote by hand, and wrongly, stays as it is under its own words."""
         try:
             lines = self._path.read_bytes().splitlines()
         except FileNotFoundError:
-            return []
-        return [json.loads(line) for line in lines if line.strip()]
+            return {}
+        return {_id_of(line): line for line in lines if line.strip()}
+
+    def _write(self, content: bytes) -> None:
+        aside = self._path.with_name(f".{self._path.name}.new")
+        try:
+            with aside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(self._path)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -61,3 +68,12 @@ def mark_id(question: str, filters: Mapping[str, Any]) -> str:
     """The same for the same question under the same filters."""
     said = json.dumps([question, filters], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _id_of(line: bytes) -> str:
+    try:
+        content = json.loads(line)
+    except ValueError:
+        content = None
+    name = content.get("id") if isinstance(content, dict) else None
+    return name if isinstance(name, str) else line.decode("utf-8", "backslashreplace")

@@ -6,11 +6,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
 REGISTRY = CollectorRegistry()
@@ -57,6 +58,12 @@ def _names() -> Iterator[str]:
 
 NAMES = frozenset(_names())
 """Every series that a scrape can hold."""
+
+
+def count_requests(waiting: int, running: int) -> None:
+    """Say how many wait and how many are served now."""
+    WAITING.set(waiting)
+    RUNNING.set(running)
 
 
 class Stopwatch:
@@ -110,12 +117,31 @@ class _IndexCollector(Collector):
 def scrape(index: Callable[[], Mapping[str, float]], *, version: str) -> bytes:
     """All metrics as Prometheus reads them. `index` gives the values of the index, without the prefix."""
     registry = CollectorRegistry()
-    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+    if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        _forget_the_dead(Path(folder))
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry.register(_Known())
     registry.register(_IndexCollector({f"quoth_index_{name}": value for name, value in index().items()}, version))
     return generate_latest(registry)
+
+
+def _forget_the_dead(folder: Path) -> None:
+    """A process that was killed has left its gauges behind, and they would count for ever. Its counters stay true."""
+    for file in folder.glob("gauge_live*.db"):
+        pid = file.stem.rpartition("_")[2]
+        if pid.isdecimal() and not _lives(int(pid)):
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 class _Known(Collector):

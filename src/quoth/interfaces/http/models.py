@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic.config import JsonDict
 
+
+def _whole(value: object) -> object:
+    """To JSON 5.0 is the whole number 5, and some clients write it so."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_WHOLE = BeforeValidator(_whole)
+Whole = Annotated[StrictInt, _WHOLE]
 Texts = StrictStr | list[StrictStr]
 _MOST_TEXT = 1_000_000  # the limit that counts is a setting, and says so
 
@@ -68,7 +77,9 @@ class HookBody(_Strict):
     )
 
     query: Annotated[StrictStr, Field(min_length=1, max_length=_MOST_TEXT)]
-    match_count: StrictInt | None = Field(None, ge=1, le=100, description="At most so many passages.")
+    match_count: Annotated[StrictInt, Field(ge=1, le=100), _WHOLE] | None = Field(
+        None, description="At most so many passages."
+    )
     document_types: list[StrictStr] | None = Field(None, description="Only in documents of these types.")
 
 
@@ -86,8 +97,8 @@ class Verdict(StrEnum):
 
 class PlaceBody(_Strict):
     doc_id: StrictStr
-    start: StrictInt = Field(ge=0)
-    end: StrictInt = Field(ge=1)
+    start: Annotated[StrictInt, Field(ge=0), _WHOLE]
+    end: Annotated[StrictInt, Field(ge=1), _WHOLE]
 
 
 class MarkBody(_Strict):
@@ -112,23 +123,42 @@ class _Loose(BaseModel):
 
 class CitedBody(_Loose):
     doc_id: StrictStr
-    start: StrictInt
-    end: StrictInt
+    start: Whole
+    end: Whole
     text: StrictStr
     lead: _LeadBody | None = None
 
 
 class _LeadBody(_Loose):
-    start: StrictInt
-    end: StrictInt
+    start: Whole
+    end: Whole
     text: StrictStr
 
 
+_A_LIST: JsonDict = {"required": ["results"], "properties": {"results": {"type": "array"}}}
+
+
 class AnsweredBody(_Loose):
-    """An answer as this service gave it; only its citations matter."""
+    """An answer as this service gave it; only its citations matter. A line of a batch may hold an error instead."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        frozen=True,
+        json_schema_extra={"anyOf": [{"required": ["answer_sentences"]}, {"required": ["error"]}]},
+    )
 
     answer_sentences: list[CitedBody] = Field(default_factory=list)
     nearest: list[CitedBody] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> Self:
+        # What holds no citations by mistake (a field that is spelt wrong) must not pass for verified.
+        if not self._names() & {"answer_sentences", "error"}:
+            raise ValueError("there is no `answer_sentences` in it")
+        return self
+
+    def _names(self) -> set[str]:
+        return self.model_fields_set | set(self.model_extra or ())
 
 
 class VerifyBody(AnsweredBody):
@@ -138,13 +168,17 @@ class VerifyBody(AnsweredBody):
         extra="allow",
         frozen=True,
         json_schema_extra={
+            "anyOf": [{"required": ["answer_sentences"]}, {"required": ["error"]}, _A_LIST],
             "examples": [
                 {"answer_sentences": [{"doc_id": "canola.md", "start": 10, "end": 47, "text": "Sow canola early."}]}
-            ]
+            ],
         },
     )
 
     results: list[AnsweredBody] | None = None
+
+    def _names(self) -> set[str]:
+        return super()._names() | ({"answer_sentences"} if self.results is not None else set())
 
     def answers(self) -> list[dict[str, Any]]:
         return [one.model_dump() for one in self.results] if self.results is not None else [self.model_dump()]

@@ -22,6 +22,8 @@ _MOST_PROCESSES = 2
 
 
 class Originals:
+    """`version` names a state of the index: while it is the same, what is known of the files is not read again."""
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
@@ -29,19 +31,19 @@ class Originals:
         self._pages: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
         self._drawing = threading.Semaphore(_MOST_PROCESSES)
 
-    def root_of(self, doc_id: str, digest: str) -> str | None:
-        """The folder that a document was read from; None for one that is not in the index `digest`."""
-        found = self._all(digest).get(doc_id)
+    def root_of(self, doc_id: str, version: str) -> str | None:
+        """The folder that a document was read from; None for one that the index does not hold."""
+        found = self._all(version).get(doc_id)
         return found.root if found else None
 
-    def is_here(self, doc_id: str, digest: str) -> bool:
+    def is_here(self, doc_id: str, version: str) -> bool:
         """Whether there is a file; not whether it is still the same."""
-        found = self._all(digest).get(doc_id)
+        found = self._all(version).get(doc_id)
         return found is not None and self._path(doc_id, found) is not None
 
-    def read(self, doc_id: str, digest: str) -> bytes:
+    def read(self, doc_id: str, version: str) -> bytes:
         """The very bytes that were ingested."""
-        found = self._all(digest).get(doc_id)
+        found = self._all(version).get(doc_id)
         path = self._path(doc_id, found) if found else None
         if found is None or path is None:
             hint = "Its text is at /documents/{id}/text."
@@ -56,9 +58,9 @@ class Originals:
             raise HttpFault(409, "original-changed", f"the file of '{doc_id}' was changed after its ingest", hint=hint)
         return data
 
-    def page(self, doc_id: str, digest: str, *, number: int, width: int) -> bytes:
+    def page(self, doc_id: str, version: str, *, number: int, width: int) -> bytes:
         """A picture (PNG) of a page of a PDF."""
-        data = self.read(doc_id, digest)
+        data = self.read(doc_id, version)
         key = (hashlib.sha256(data).hexdigest(), number, width)
         with self._lock:
             if (kept := self._pages.get(key)) is not None:
@@ -72,10 +74,10 @@ class Originals:
                 self._pages.popitem(last=False)
         return drawn
 
-    def _all(self, digest: str) -> Mapping[str, Known]:
+    def _all(self, version: str) -> Mapping[str, Known]:
         with self._lock:
-            if self._known is None or self._known[0] != digest:
-                self._known = (digest, self._store.known())
+            if self._known is None or self._known[0] != version:
+                self._known = (version, self._store.known())
             return self._known[1]
 
     @staticmethod

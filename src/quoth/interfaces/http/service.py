@@ -104,7 +104,12 @@ class Service:
 
     async def begin(self) -> None:
         """Load the model behind the first requests: a process that is not ready says so."""
-        self._desk = Desk(threads=self.settings.threads, queue=self.settings.queue, seconds=self.settings.seconds)
+        self._desk = Desk(
+            threads=self.settings.threads,
+            queue=self.settings.queue,
+            seconds=self.settings.seconds,
+            changed=metrics.count_requests,
+        )
         self._loading = asyncio.get_running_loop().run_in_executor(None, self._load)
         if self.writing is not None:
             self.writing.runner.start()
@@ -122,11 +127,7 @@ class Service:
 
     async def run(self, request: Request, work: Callable[[], _Result]) -> _Result:
         """Do blocking work for a request whose body has been read, when its turn comes."""
-        self._tell()
-        try:
-            return await self.desk.run(work, is_gone=request.is_disconnected)
-        finally:
-            self._tell()
+        return await self.desk.run(work, is_gone=request.is_disconnected)
 
     def catalogue(self) -> Catalogue:
         with self.quoth.reading() as reader:
@@ -191,10 +192,6 @@ class Service:
         except QuothError as error:
             self.trouble = str(error)
             logs.log("not ready", message=str(error), hint=error.hint)
-
-    def _tell(self) -> None:
-        metrics.WAITING.set(self.desk.waiting)
-        metrics.RUNNING.set(self.desk.running)
 
 
 class Writing:

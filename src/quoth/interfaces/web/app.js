@@ -39,7 +39,10 @@ function follow(next, opener = null) {
   document.title = documents ? "Documents – Quoth" : state.question ? `${state.question} – Quoth` : "Quoth";
   if (state.place) openReader(state.place, opener);
   else closeReader();
-  if (documents) return drawDocuments();
+  if (documents) {
+    if (facetsNow()) drawDocuments();
+    return;
+  }
   drawFilters(state);
   if (byId("question").value !== state.question) byId("question").value = state.question;
   growBox();
@@ -74,7 +77,7 @@ async function ask(wanted) {
   } catch (error) {
     if (error.name === "AbortError" || signal.aborted) return;
     if (error.status === undefined) throw error;
-    fill(result, problemBox(error, () => ask(wanted)));
+    fill(result, problemBox(error, () => (facetsNow() ? ask(wanted) : start())));
   } finally {
     if (!signal.aborted) result.removeAttribute("aria-busy");
   }
@@ -94,7 +97,8 @@ function placeOf(quote) {
 function drawStart() {
   const facets = facetsNow();
   const about = el("p", { class: "fine stats" });
-  if (facets) about.textContent = `${counted(facets.documents, "document", "documents")}, ${counted(facets.sentences, "sentence", "sentences")}, profile ${facets.profile}`;
+  if (facets?.documents === 0) about.textContent = "There are no documents yet. Add some under Documents.";
+  else if (facets) about.textContent = `${counted(facets.documents, "document", "documents")}, ${counted(facets.sentences, "sentence", "sentences")}, profile ${facets.profile}`;
   const recent = el("div");
   drawRecent(recent, (event, chosen) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -113,10 +117,11 @@ function drawDocuments() {
     uploading = null;
     fill(byId("upload"));
   } else if (!uploading) {
-    uploading = uploadForm({ arrived: refresh, refused: onlyReading });
+    uploading = uploadForm({ arrived: () => refresh(), refused: onlyReading });
     fill(byId("upload"), uploading);
   }
-  return drawLibrary(byId("library"), { may: mayWrite, removed: refresh, askIn: (docId) => askIn(docId) });
+  if (facetsNow()?.documents === 0) return fill(byId("library"), el("p", { class: "fine", tabindex: "-1", id: "library-count" }, "There are no documents yet."));
+  return drawLibrary(byId("library"), { may: mayWrite, removed: refresh, askIn });
 }
 
 function askIn(docId) {
@@ -130,9 +135,11 @@ function onlyReading(words) {
   drawLibrary(byId("library"), { may: false, removed: refresh, askIn });
 }
 
-// The documents have changed: what was answered before may not hold any more.
-async function refresh() {
+// The documents have changed: what was answered before may not hold any more, and nothing can be asked of one that is gone.
+async function refresh(gone = null) {
   forgetDocuments();
+  state = { ...state, docs: state.docs.filter((docId) => docId !== gone) };
+  history.replaceState(history.state, "", address(state));
   answeredFor = null;
   await loadFacets();
   rebuildFilters(state);
@@ -200,15 +207,25 @@ async function begin() {
   await start();
 }
 
+// A question in the address is asked at once; what it can be filtered by comes meanwhile.
 async function start() {
+  answeredFor = null;
+  follow(fromAddress(location.search));
   try {
     await loadFacets();
   } catch (error) {
     if (error.status === undefined) throw error;
-    const place = byId(state.view === "documents" ? "library" : "result");
-    return fill(place, problemBox(error, start));
+    const documents = state.view === "documents";
+    // A question that was asked shows its own problem.
+    if (documents || !state.question) fill(byId(documents ? "library" : "result"), problemBox(error, start));
+    return;
   }
-  follow(fromAddress(location.search));
+  if (state.view === "documents") return drawDocuments();
+  drawFilters(state);
+  if (!state.question) {
+    fill(byId("result"));
+    drawStart();
+  }
 }
 
 begin();

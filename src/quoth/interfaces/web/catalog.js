@@ -8,8 +8,16 @@ let facets = null;
 let listing = null;
 const known = new Map();
 
+// A service without an index yet holds nothing; its first upload makes one.
+const NOTHING = { profile: null, authority: false, documents: 0, sentences: 0, document_types: [], tags: {}, uploads: true };
+
 export async function loadFacets() {
-  facets = await call("GET", "/facets");
+  try {
+    facets = await call("GET", "/facets");
+  } catch (error) {
+    if (error.code !== "no-index") throw error;
+    facets = NOTHING;
+  }
   return facets;
 }
 
@@ -38,13 +46,15 @@ function remembered(page) {
   return page;
 }
 
+// Documents by a part of their title or id. Beyond the first ones the service finds them by how their id begins.
 export async function found(words) {
   const page = await loadDocuments();
   const wanted = words.trim().toLowerCase();
-  const local = page.documents.filter((one) => `${one.title ?? ""}\n${one.doc_id}`.toLowerCase().includes(wanted));
-  if (page.next === null || !wanted || local.length) return { documents: local, whole: page.next === null };
-  const more = await call("GET", "/documents", { query: { prefix: words.trim(), limit: 50 } });
-  return { documents: remembered(more).documents, whole: false };
+  const near = page.documents.filter((one) => `${one.title ?? ""}\n${one.doc_id}`.toLowerCase().includes(wanted));
+  if (page.next === null || !wanted) return { documents: near, whole: page.next === null };
+  const far = remembered(await call("GET", "/documents", { query: { prefix: words.trim(), limit: 50 } }));
+  const here = new Set(near.map((one) => one.doc_id));
+  return { documents: [...near, ...far.documents.filter((one) => !here.has(one.doc_id))], whole: false };
 }
 
 export function about(docId) {

@@ -9,7 +9,7 @@ import { badge } from "./quote.js";
 
 const PAGE = 100;
 
-// `may` tells whether documents may be removed; `removed()` is called after one was; `askIn(docId)` asks within one.
+// `may` tells whether documents may be removed; `removed(docId)` is called after one was; `askIn(docId)` asks within one.
 export async function drawLibrary(node, { may, removed, askIn }) {
   try {
     const first = await documentsPage({ after: null, limit: PAGE });
@@ -28,11 +28,15 @@ function offerMore(place, next, list, options) {
   fill(
     place,
     button("More documents", async () => {
-      const page = await documentsPage({ after: next, limit: PAGE });
-      const fresh = rows(page.documents, options);
-      list.append(...fresh);
-      offerMore(place, page.next, list, options);
-      fresh[0]?.querySelector("button")?.focus();
+      try {
+        const page = await documentsPage({ after: next, limit: PAGE });
+        const fresh = rows(page.documents, options);
+        list.append(...fresh);
+        offerMore(place, page.next, list, options);
+        fresh[0]?.querySelector("button")?.focus();
+      } catch (error) {
+        toast(inWords(error));
+      }
     }),
   );
 }
@@ -69,7 +73,7 @@ function row(one, { may, removed, askIn }) {
       });
       if (job.state === "failed") throw Object.assign(new Error(job.error?.message ?? "It could not be removed."), { hint: job.error?.hint });
       toast(`Removed: ${title}`);
-      await removed();
+      await removed(one.doc_id);
       document.getElementById("library-count")?.focus();
     } catch (error) {
       remove.disabled = false;

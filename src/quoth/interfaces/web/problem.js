@@ -21,9 +21,14 @@ export function waiting(seconds) {
   return minutes < 90 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`;
 }
 
+function sentence(text) {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(whole) || !whole ? whole : `${whole}.`;
+}
+
 // One line, for places with little room.
 export function inWords(problem) {
-  const parts = [problem.message, problem.hint];
+  const parts = [sentence(problem.message), sentence(problem.hint ?? "")];
   if (problem.retryAfter) parts.push(`Try again in ${waiting(problem.retryAfter)}.`);
   return parts.filter(Boolean).join(" ");
 }
@@ -42,8 +47,8 @@ export function problemBox(problem, retry) {
     "div",
     { class: "notice problem" },
     el("h2", {}, title),
-    el("p", {}, foreign(problem.message)),
-    problem.hint ? el("p", {}, foreign(problem.hint)) : null,
+    el("p", {}, foreign(sentence(problem.message))),
+    problem.hint ? el("p", {}, foreign(sentence(problem.hint))) : null,
     problem.retryAfter ? el("p", {}, `Try again in ${waiting(problem.retryAfter)}.`) : null,
     el("p", { class: "buttons" }, again),
   );

@@ -42,6 +42,12 @@ function tableOf(quote) {
   );
 }
 
+// Whoever selects words with the mouse does not want to leave them.
+function isSelecting(event, link) {
+  const selection = window.getSelection();
+  return event.detail > 0 && !selection.isCollapsed && selection.containsNode(link, true);
+}
+
 // The words are a link to their place, so that Enter opens it and a new tab can.
 export function quoted(quote, { href, open }) {
   const table = tableOf(quote);
@@ -51,12 +57,13 @@ export function quoted(quote, { href, open }) {
     {
       class: "open",
       href,
+      draggable: "false",
       title: "Read it in its document",
       on: {
         click: (event) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
           event.preventDefault();
-          if (String(window.getSelection()).length === 0) open(link);
+          if (!isSelecting(event, link)) open(link);
         },
       },
     },

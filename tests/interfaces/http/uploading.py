@@ -1,0 +1,168 @@
+"""The writing side of the service for tests: in this process, or as the installed program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+from starlette.testclient import TestClient
+
+from quoth.interfaces.http.app import make_app
+from quoth.interfaces.http.service import Plan
+from quoth.settings import Overrides
+
+from ..command_line import HASH, PATIENCE, PROGRAM, environment
+
+HIDDEN = (".incoming", ".previous")
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """A service that takes documents, and where it keeps them."""
+
+    client: httpx.Client
+    state: Path
+
+    @property
+    def files(self) -> Path:
+        return self.state / "files"
+
+    def put(self, doc_id: str, data: bytes | Iterator[bytes], **query: Any) -> httpx.Response:  # noqa: ANN401
+        return self.client.put(address(doc_id), content=data, params=query)
+
+    def put_done(self, doc_id: str, data: bytes | str, **query: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Upload a document, and wait for the end of its job."""
+        return self.ended(self.put(doc_id, data.encode() if isinstance(data, str) else data, **query))
+
+    def delete_done(self, doc_id: str) -> dict[str, Any]:
+        return self.ended(self.client.delete(address(doc_id)))
+
+    def ended(self, accepted: httpx.Response) -> dict[str, Any]:
+        assert accepted.status_code == 202, accepted.text
+        until = time.monotonic() + PATIENCE
+        while True:
+            job = cast("dict[str, Any]", self.client.get(accepted.headers["location"]).json())
+            if job["finished"] is not None:
+                return job
+            assert time.monotonic() < until, job
+            time.sleep(0.02)
+
+    def get(self, doc_id: str, view: str = "", **query: Any) -> httpx.Response:  # noqa: ANN401
+        return self.client.get(address(doc_id) + view, params=query)
+
+    def answer(self, question: str) -> list[str]:
+        reply = self.client.post("/answer", json={"question": question})
+        assert reply.status_code == 200, reply.text
+        return [one["text"] for one in reply.json()["answer_sentences"]]
+
+    def leftovers(self) -> list[str]:
+        return leftovers(self.files)
+
+
+def leftovers(files: Path) -> list[str]:
+    return sorted(path.name for name in HIDDEN for path in (files / name).iterdir())
+
+
+def address(doc_id: str) -> str:
+    return f"/documents/{quote(doc_id, safe='/')}"
+
+
+def plan(index: Path, state: Path, *, profile: str | None = None, **settings: str) -> Plan:
+    flags = {"embedding.model_name": "hash", "service.state": str(state)}
+    flags |= {name.replace("__", "."): value for name, value in settings.items()}
+    return Plan(index=str(index), overrides=Overrides({}, {}, flags), profile=profile, auth=False)
+
+
+@contextmanager
+def serving(made: Plan) -> Iterator[Uploads]:
+    """The application in this process, without a network."""
+    with TestClient(make_app(made), base_url="http://localhost") as client:
+        yield Uploads(cast(httpx.Client, client), made.state)
+
+
+@contextmanager
+def program(
+    index: Path, state: Path, *more: str, variables: Mapping[str, str] = HASH, log: Path
+) -> Iterator[tuple[Uploads, subprocess.Popen[bytes]]]:
+    """`quoth serve` as a process; it is ended at the end, unless it has ended before."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    command = [PROGRAM, "serve", "--no-auth", "--port", str(port), "--index", index, "--set", f"service.state={state}"]
+    with log.open("ab") as talk:
+        process = subprocess.Popen([*command, *more], env=environment(variables), stdout=talk, stderr=talk)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as client:
+            _wait_for(client, process, log)
+            yield Uploads(client, state), process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE)
+
+
+def _wait_for(client: httpx.Client, process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            client.get("/healthz")
+        except httpx.TransportError:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+        else:
+            return
+
+
+class Crash(BaseException):
+    """What ends a process, as far as this one can tell."""
+
+
+_CHANGES = frozenset(
+    {"os.link", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.utime", "os.symlink", "open", "sqlite3.connect"}
+)
+_left: list[int] = []
+"""How many more changes are allowed; empty when nobody counts."""
+
+
+def _count(event: str, arguments: tuple[object, ...]) -> None:
+    if _left and event in _CHANGES:
+        _left[0] -= 1
+        if _left[0] < 0:
+            raise Crash
+
+
+sys.addaudithook(_count)
+
+
+@contextmanager
+def crashing_after(changes: int) -> Iterator[None]:
+    """Raise `Crash` instead of the next change to the disk after so many."""
+    _left.append(changes)
+    try:
+        yield
+    finally:
+        _left.clear()
+
+
+def python(code: str, *arguments: str | Path) -> subprocess.Popen[bytes]:
+    """Start a Python program that can use what the tests use."""
+    folder = Path(__file__).parents[3]
+    variables = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=variables,
+    )
