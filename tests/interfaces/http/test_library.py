@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quoth.corpus.kinds import FORMATS
@@ -145,6 +145,7 @@ def test_no_name_leads_out_of_the_folder(name: str) -> None:
 _WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
 
 
+@settings(deadline=None, max_examples=60)  # each writes to the disk, and waits for it
 @given(
     st.fixed_dictionaries(
         {},

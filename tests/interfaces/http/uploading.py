@@ -99,9 +99,11 @@ def program(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    command = [PROGRAM, "serve", "--no-auth", "--port", str(port), "--index", index, "--set", f"service.state={state}"]
+    command = ["serve", "--no-auth", "--port", str(port), "--index", str(index), "--set", f"service.state={state}"]
     with log.open("ab") as talk:
-        process = subprocess.Popen([*command, *more], env=environment(variables), stdout=talk, stderr=talk)
+        process = subprocess.Popen(
+            [str(PROGRAM), *command, *more], env=environment(variables), stdout=talk, stderr=talk
+        )
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as client:
             _wait_for(client, process, log)
@@ -137,7 +139,9 @@ _left: list[int] = []
 
 
 def _count(event: str, arguments: tuple[object, ...]) -> None:
-    if _left and event in _CHANGES:
+    if not _left or event not in _CHANGES:
+        return
+    if event != "open" or (isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
         _left[0] -= 1
         if _left[0] < 0:
             raise Crash

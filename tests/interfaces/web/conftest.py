@@ -93,7 +93,8 @@ def page(desktop: BrowserContext, faults: list[str]) -> Iterator[Page]:
     """A page of a visitor whose browser has kept nothing."""
     page = _watched(desktop.new_page(), faults, None)
     yield page
-    page.evaluate("localStorage.clear()")
+    if page.url.startswith("http"):  # not where the page could not be loaded
+        page.evaluate("localStorage.clear()")
     page.close()
 
 

@@ -83,6 +83,15 @@ def _lightness(page: Page, name: str) -> float:
     return sum(parts) / len(parts)
 
 
+def test_a_button_under_the_mouse_keeps_its_colours(page: Page, service: Service) -> None:
+    page.goto(service.url)
+    button = page.get_by_role("button", name="Ask", exact=True)
+    colours = "node => [getComputedStyle(node).color, getComputedStyle(node).backgroundColor]"
+    before = button.evaluate(colours)
+    button.hover()
+    assert button.evaluate(colours) == before
+
+
 def test_nothing_is_wider_than_a_phone(new_page: NewPage, service: Service) -> None:
     page = new_page(viewport=PHONE, has_touch=True)
     page.goto(service.url)

@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, Response
 from starlette.routing import Match, Route
 from starlette.staticfiles import StaticFiles
@@ -21,7 +22,7 @@ from quoth import __version__
 from quoth.errors import QuothError
 from quoth.interfaces.http import asking, documents, logs, marking, operating
 from quoth.interfaces.http.described import ERRORS
-from quoth.interfaces.http.faults import HttpFault, as_fault, error_json
+from quoth.interfaces.http.faults import GONE, HttpFault, as_fault, error_json, unforeseen
 from quoth.interfaces.http.gate import PAGE_POLICY, SLOW_SECONDS, Gate
 from quoth.interfaces.http.openapi import describe
 from quoth.interfaces.http.service import Plan, Service
@@ -60,6 +61,8 @@ def make_app(plan: Plan, *, slow_seconds: float = SLOW_SECONDS) -> ASGIApp:
     app.add_exception_handler(QuothError, _ours)
     app.add_exception_handler(HTTPException, _theirs)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(Exception, _unforeseen)
     return Gate(app, service, slow_seconds=slow_seconds)
 
 
@@ -123,8 +126,8 @@ def _routes(app: FastAPI) -> list[Route]:
 def _methods(request: Request) -> set[str]:
     """Those that a path can be asked with: the framework names those of the first route alone."""
     fitting = [one for one in request.app.state.routes if one.matches(request.scope)[0] is not Match.NONE]
-    found = {method for one in fitting for method in one.methods or ()}
-    return found | {"HEAD"} if "GET" in found or not found else found
+    found = {method for one in fitting for method in one.methods or ()} or {"GET"}  # a file of the page is no route
+    return found | {"HEAD"} if "GET" in found else found
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -134,6 +137,15 @@ async def _invalid(request: Request, error: Exception) -> Response:
     where = ".".join(str(part) for part in first["loc"] if part != "body")
     said = f"{where}: {first['msg']}" if where else str(first["msg"])
     return _said(HttpFault(422, "body", said[:500], hint="See /openapi.json for what is expected."))
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=GONE)  # nobody reads it; the log does not call it a failure
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    """The framework raises it again behind this, and the gate logs it."""
+    return _said(unforeseen(logs.REQUEST_ID.get()))
 
 
 def _said(fault: HttpFault) -> Response:

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from quoth.errors import QuestionError, QuothError
 from quoth.interfaces.http import described, logs, metrics
-from quoth.interfaces.http.faults import HttpFault, as_fault, busy, error_json
+from quoth.interfaces.http.faults import HttpFault, as_fault, busy, error_json, unforeseen
 from quoth.interfaces.http.models import AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
 from quoth.interfaces.http.service import Service
 from quoth.questions import UnreadableLine, question_of, read_questions
@@ -153,8 +153,8 @@ async def _line(service: Service, question: Question | UnreadableLine) -> bytes:
         return _error_line(question.id, told.code, str(told.detail), told.hint)
     except Exception:  # the other questions are answered all the same
         logs.LOG.exception("a question of a batch failed")
-        hint = "Tell the operator of the service the request id."
-        return _error_line(question.id, "internal", "something went wrong", hint)
+        told = unforeseen(logs.REQUEST_ID.get())
+        return _error_line(question.id, told.code, str(told.detail), told.hint)
 
 
 def _error_line(question_id: str, code: str, message: str, hint: str) -> bytes:

@@ -10,11 +10,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TypeVar
 
-from quoth.interfaces.http.faults import HttpFault, busy, too_slow
+from quoth.interfaces.http.faults import busy, gone, too_slow
 
 _Result = TypeVar("_Result")
 _LONGEST_WAIT = 30
-_GONE = 499  # nobody reads it: the client has closed the connection
 LOOK_SECONDS = 1.0
 """How often it is looked whether a client that waits is still there."""
 
@@ -60,7 +59,7 @@ class Desk:
         await self._turn(math.inf if patient else until, is_gone)
         try:
             if is_gone is not None and await is_gone():
-                raise _gone()
+                raise gone()
             future = self._pool.submit(copy_context().run, self._timed, work)
         except BaseException:
             self._free.release()
@@ -97,7 +96,7 @@ class Desk:
                     raise too_slow(self._seconds)
                 await asyncio.wait({turn}, timeout=min(left, self._look_seconds))
                 if not turn.done() and is_gone is not None and await is_gone():
-                    raise _gone()
+                    raise gone()
         except BaseException:
             if not turn.cancel() and not turn.cancelled():  # its turn came meanwhile: the next one's now
                 self._free.release()
@@ -120,10 +119,6 @@ class Desk:
         self.waiting += waiting
         self.running += running
         self._changed(self.waiting, self.running)
-
-
-def _gone() -> HttpFault:
-    return HttpFault(_GONE, "gone", "the client is gone", hint="")
 
 
 def _tell(loop: asyncio.AbstractEventLoop, leave: Callable[[], None], done: Future[_Result]) -> None:

@@ -143,6 +143,8 @@ async def span(
     around: Annotated[int, Query(ge=0, le=MOST_AROUND, description="Code points on each side.")] = 800,
 ) -> Response:
     def work() -> dict[str, Any]:
+        if service.catalogue().get(doc_id) is None:
+            raise no_document(doc_id)
         with service.quoth.reading() as reader:
             return span_json(reader, doc_id, start, end, around=around, profile=service.profile())
 
@@ -207,7 +209,8 @@ async def upload(
     }
     fields = {name: value for name, value in given.items() if value is not None and value != ""}  # a form left blank
     # Whether the client is gone is not asked here: to find out would swallow the beginning of the file.
-    await service.desk.run(lambda: _check(service, writing, doc_id, fields))
+    with _room():
+        await service.desk.run(lambda: _check(service, writing, doc_id, fields))
     job_id = writing.jobs.new_id()
     try:
         with _room():
@@ -228,10 +231,10 @@ async def upload(
 )
 async def remove(request: Request, doc_id: str, service: Served) -> Response:
     writing = _writing(service)
-    if not await service.run(request, lambda: _will_be_there(service, writing, doc_id)):
-        raise no_document(doc_id)
     job_id = writing.jobs.new_id()
     with _room():
+        if not await service.run(request, lambda: _will_be_there(service, writing, doc_id)):
+            raise no_document(doc_id)
         job = await asyncio.to_thread(_accept, request, writing, job_id, Kind.DELETE, doc_id, None, {})
     return _accepted(writing, job)
 
@@ -314,7 +317,9 @@ def _check(service: Service, writing: Writing, doc_id: str, fields: dict[str, An
         root = service.originals.root_of(doc_id, _version(service))
     except NoIndex:
         root = None
-    if root is not None and root != root_name(writing.library.folder):
+    ours = root is None or root == root_name(writing.library.folder)
+    # Where the folder of the state was moved, its documents are known by their old place, where there is nothing now.
+    if not ours and (Path(root or "", doc_id).exists() or not writing.library.holds(doc_id)):
         hint = "Choose another id, or change the file where it is and run quoth ingest."
         raise HttpFault(409, "document-elsewhere", f"'{doc_id}' was ingested from another folder", hint=hint)
     if not writing.library.fits(doc_id):

@@ -39,6 +39,19 @@ def error_json(code: str, message: str, hint: str) -> dict[str, Any]:
     return {"error": {"code": code, "message": message, "hint": hint}}
 
 
+GONE = 499
+"""The client has closed the connection: nobody reads it, but the log and the metrics tell it from a failure."""
+
+
+def gone() -> HttpFault:
+    return HttpFault(GONE, "gone", "the client is gone", hint="")
+
+
+def unforeseen(request_id: str | None) -> HttpFault:
+    hint = f"Tell the operator of the service the request id {request_id}."
+    return HttpFault(500, "internal", "something went wrong", hint=hint)
+
+
 def busy(seconds: int) -> HttpFault:
     return HttpFault(
         503,
@@ -80,7 +93,8 @@ def as_fault(error: QuothError) -> HttpFault:
     """An error of the program as one of HTTP. What concerns the operator alone is kept from clients."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     if isinstance(error, NoIndex):  # its message names a folder of this machine
-        return HttpFault(503, error.code, "there is no index yet", hint="Upload a document, or ingest a folder.")
+        hint = "Upload a document, or ingest a folder."
+        return HttpFault(503, error.code, "there is no index yet", hint=hint, headers={"Retry-After": "5"})
     if isinstance(error, QuestionError | CorpusError):
         return HttpFault(status, error.code, str(error), hint=error.hint)
     headers = {"Retry-After": "5"} if status == 503 else {}

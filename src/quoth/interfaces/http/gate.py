@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.errors import QuothError
@@ -18,7 +17,7 @@ from quoth.interfaces.guard.keys import Key
 from quoth.interfaces.guard.keys import Scope as Right
 from quoth.interfaces.http import logs, metrics
 from quoth.interfaces.http.cors import Cors
-from quoth.interfaces.http.faults import HttpFault, error_json
+from quoth.interfaces.http.faults import GONE, HttpFault, error_json, unforeseen
 from quoth.interfaces.http.service import Service
 
 OPEN = frozenset({"/", "/favicon.ico", "/healthz", "/health", "/readyz", "/openapi.json"})
@@ -31,7 +30,6 @@ _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNOR
 SLOW_SECONDS = 30.0
 """How long a client may keep quiet in the middle of what it sends."""
 _REFUSALS = {401: "auth", 403: "auth", 408: "timeout", 413: "too-large", 429: "rate", 503: "busy", 504: "timeout"}
-_GONE = 499
 _PAGE_ROUTES = ("/web",)
 """Mounted folders, which are no routes to the framework; a request for any file below counts for the folder."""
 
@@ -100,12 +98,9 @@ class _Passage:
                 await self._serve(receive)
             except HttpFault as fault:
                 await self._complain(fault)
-            except ClientDisconnect:
-                pass  # in the middle of what it sent
             except Exception:
                 logs.LOG.exception("a request failed")
-                hint = f"Tell the operator of the service the request id {self._id}."
-                await self._complain(HttpFault(500, "internal", "something went wrong", hint=hint))
+                await self._complain(unforeseen(self._id))
             finally:
                 self._tell(time.perf_counter() - started, span)
 
@@ -242,7 +237,7 @@ class _Passage:
     def _tell(self, seconds: float, span: Any) -> None:  # noqa: ANN401 - of OpenTelemetry, or None
         route = self._route()
         method = self._method if self._method in _METHODS else "other"
-        self._status = self._status or _GONE  # nobody was there any more to be told anything
+        self._status = self._status or GONE  # nobody was there any more to be told anything
         metrics.REQUESTS.labels(method, route, str(self._status)).inc()
         metrics.SECONDS.labels(route).observe(seconds)
         if self._status in _REFUSALS:

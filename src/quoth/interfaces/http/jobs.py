@@ -38,6 +38,7 @@ CREATE INDEX IF NOT EXISTS jobs_to_do ON jobs (number) WHERE finished IS NULL;
 _COLUMNS = "id, kind, doc_id, state, step, done, total, error, notes, created, finished, tries"
 _MOST_TOGETHER = 64
 _KEPT = 10_000
+_BUSY_SECONDS = 30.0
 
 
 class Kind(StrEnum):
@@ -84,10 +85,10 @@ class Jobs:
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
-        with self._locked(".setup.lock", wait=True), closing(self._connect()) as connection:
-            # Processes begin together, and of those that turn the journal at once all but one would be sent away.
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(_SCHEMA)
+        # The journal stays as SQLite makes it: what writes ahead needs room even to be read, and a full disk has none.
+        with self._lock, closing(self._connect()) as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'jobs_to_do'").fetchone():
+                connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
 
     def new_id(self) -> str:
         return secrets.token_hex(12)
@@ -134,7 +135,12 @@ class Jobs:
         The system lets go of the lock when a process ends, however it ends: what it was doing can be taken up at once,
         while a process that is only slow, or stopped for a while, keeps what it does to itself.
         """
-        with self._locked(".lock", wait=False) as mine:
+        with self._path.with_name(f"{self._path.name}.lock").open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                mine = True
+            except BlockingIOError:
+                mine = False
             yield mine
 
     def claim(self) -> tuple[Job, ...]:
@@ -143,6 +149,8 @@ class Jobs:
         They are of one kind and of different documents, so that the order of what was asked for is kept. One that was
         begun before comes by itself, so that what ended its process cannot harm others again.
         """
+        if not self.waiting():
+            return ()  # whoever only looks keeps nobody from writing
         with self._lock, closing(self._connect()) as connection:
             connection.execute("BEGIN IMMEDIATE")
             with connection:
@@ -194,18 +202,8 @@ class Jobs:
         with self._lock, closing(self._connect()) as connection:
             return tuple(map(_job, connection.execute(statement, values).fetchall()))
 
-    @contextmanager
-    def _locked(self, ending: str, *, wait: bool) -> Iterator[bool]:
-        with self._path.with_name(self._path.name + ending).open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
-
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=10)
+        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 

@@ -126,6 +126,11 @@ class Library:
             self._beside(place).unlink(missing_ok=True)
             self._tidy_folders(place.parent)
 
+    def holds(self, doc_id: str) -> bool:
+        """Whether there is a file of that id here."""
+        place = self._place(doc_id)
+        return place.is_file() and not place.is_symlink()
+
     def fits(self, doc_id: str) -> bool:
         """Whether a file can be at this place: nothing above it is a file or leads elsewhere, and it is no folder."""
         place = self._place(doc_id)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ _PAGE_SECONDS = 20
 _PAGE_MEMORY_MB = 2_048
 _MOST_KEPT = 32 * 2**20
 _MOST_PROCESSES = 2
+_AGAIN_SECONDS = 1.0
+_DRAW_PAGE = Path(__file__).with_name("draw_page.py")
 
 
 class Originals:
@@ -28,6 +31,7 @@ class Originals:
         self._store = store
         self._lock = threading.Lock()
         self._known: tuple[str, Mapping[str, Known]] | None = None
+        self._read_at = 0.0
         self._pages: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
         self._drawing = threading.Semaphore(_MOST_PROCESSES)
 
@@ -38,22 +42,21 @@ class Originals:
 
     def is_here(self, doc_id: str, version: str) -> bool:
         """Whether there is a file; not whether it is still the same."""
-        found = self._all(version).get(doc_id)
-        return found is not None and self._path(doc_id, found) is not None
+        return self._found(doc_id, version) is not None
 
     def read(self, doc_id: str, version: str) -> bytes:
         """The very bytes that were ingested."""
-        found = self._all(version).get(doc_id)
-        path = self._path(doc_id, found) if found else None
-        if found is None or path is None:
+        found = self._found(doc_id, version)
+        if found is None:
             hint = "Its text is at /documents/{id}/text."
             raise HttpFault(404, "no-original", f"the file of '{doc_id}' is not on this machine", hint=hint)
+        path, sha256 = found
         try:
             data = path.read_bytes()
         except OSError as error:
             hint = "Ask the operator to check the rights of the file."
             raise HttpFault(404, "no-original", f"the file of '{doc_id}' cannot be read", hint=hint) from error
-        if hashlib.sha256(data).hexdigest() != found.source_sha256:
+        if hashlib.sha256(data).hexdigest() != sha256:
             hint = "Ingest it again; its text as it was is at /documents/{id}/text."
             raise HttpFault(409, "original-changed", f"the file of '{doc_id}' was changed after its ingest", hint=hint)
         return data
@@ -74,10 +77,22 @@ class Originals:
                 self._pages.popitem(last=False)
         return drawn
 
-    def _all(self, version: str) -> Mapping[str, Known]:
+    def _found(self, doc_id: str, version: str) -> tuple[Path, str] | None:
+        """The file of a document and the hash that it should have; None where there is no file."""
+        for look_again in (False, True):
+            found = self._all(version, look_again=look_again).get(doc_id)
+            path = self._path(doc_id, found) if found else None
+            if found is not None and path is not None:
+                return path, found.source_sha256
+        return None
+
+    def _all(self, version: str, *, look_again: bool = False) -> Mapping[str, Known]:
+        """What is known of the files. That a folder was moved makes no new version: who misses one looks again."""
         with self._lock:
-            if self._known is None or self._known[0] != version:
+            old = look_again and time.monotonic() - self._read_at > _AGAIN_SECONDS
+            if self._known is None or self._known[0] != version or old:
                 self._known = (version, self._store.known())
+                self._read_at = time.monotonic()
             return self._known[1]
 
     @staticmethod
@@ -90,9 +105,10 @@ class Originals:
 
 def _draw(data: bytes, *, number: int, width: int) -> bytes:
     """In a process of its own: a hostile PDF may crash the library or keep it busy for ever."""
-    command = [sys.executable, "-m", "quoth.interfaces.http.draw_page", str(number), str(width), str(_PAGE_MEMORY_MB)]
+    # As a file by itself: it needs nothing of ours, and to import the package would take most of its time.
+    command = [sys.executable, "-P", str(_DRAW_PAGE), str(number), str(width), str(_PAGE_MEMORY_MB)]
     try:
-        done = subprocess.run(  # noqa: S603 - our own module, and two numbers
+        done = subprocess.run(  # noqa: S603 - our own file, and three numbers
             command, input=data, capture_output=True, timeout=_PAGE_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:

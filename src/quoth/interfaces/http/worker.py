@@ -56,8 +56,8 @@ def make_one_of_many() -> ASGIApp:
     """The application of a process among others. Where it cannot be made, the next could not either: all stop."""
     try:
         return make()
-    except QuothError as error:
-        logs.log("cannot start", message=str(error), hint=error.hint)
+    except (QuothError, OSError) as error:
+        logs.log("cannot start", message=str(error), hint=getattr(error, "hint", ""))
         raise SystemExit(STARTUP_FAILURE) from error
 
 

@@ -1,7 +1,7 @@
 // An outcome on the page: an answer made of quotes, or an abstention that explains itself.
 
 import { badge, bar, quoteCard, quoted, sectionPath } from "./quote.js";
-import { counted, el, foreign } from "./dom.js";
+import { bullets, counted, el, foreign } from "./dom.js";
 
 // What a person can do about it; why there is no answer is said by the service.
 const NEXT = {
@@ -14,7 +14,7 @@ const NEXT = {
 };
 
 const DEGRADED = {
-  dense: "The embedding model could not be reached: only the words of the question were searched for, not their meaning.",
+  dense: "The embedding model could not be reached: the words of the question were searched for, not their meaning.",
   evidence: "The embedding model has no token vectors: the score rests on the search alone.",
   rerank: "The judging model failed: the order is that of the search.",
 };
@@ -29,19 +29,20 @@ function confidence(outcome) {
   const about = outcome.run_notes.calibrated
     ? "The probability that these quotes answer the question, fitted to questions about these documents."
     : "A score from 0 to 1. It was not fitted to questions about these documents, so it is no probability.";
-  return el("p", { class: "confidence", title: about }, bar(outcome.confidence, { name: "Confidence", text }), el("span", {}, text));
+  const shown = bar(outcome.confidence, { name: "Confidence", text });
+  return el("p", { class: "confidence", title: about }, shown, el("span", {}, text));
 }
 
 function notes(outcome) {
   const { degraded, warnings } = outcome.run_notes;
   const lines = [...degraded.map((part) => DEGRADED[part] ?? `Done without: ${part}.`), ...warnings];
   if (!lines.length) return null;
-  return el("div", { class: "notice careful" }, el("h3", {}, "Be careful"), el("ul", {}, lines.map((line) => el("li", {}, foreign(line)))));
+  return el("div", { class: "notice careful" }, el("h3", {}, "Be careful"), bullets(lines));
 }
 
 function listOf(title, texts) {
   if (!texts.length) return null;
-  return el("div", { class: "notice" }, el("h3", {}, title), el("ul", {}, texts.map((text) => el("li", {}, foreign(text)))));
+  return el("div", { class: "notice" }, el("h3", {}, title), bullets(texts));
 }
 
 // `says` are words of the text; where they cannot be found the text stands as it is.
@@ -52,7 +53,8 @@ function marked(text, says) {
 }
 
 function side(statement, page) {
-  const words = quoted({ ...statement, region: "paragraph", lead: null }, { href: page.hrefOf(statement), open: (from) => page.open(statement, from) });
+  const link = { href: page.hrefOf(statement), open: (from) => page.open(statement, from) };
+  const words = quoted({ ...statement, region: "paragraph", lead: null }, link);
   words.querySelector(".words").replaceChildren(...marked(statement.text, statement.says));
   return el(
     "li",
@@ -93,29 +95,28 @@ function groups(sentences) {
 
 export function summary(outcome) {
   if (outcome.abstained) return `No answer. ${outcome.reason.detail}`;
-  const conflicts = outcome.conflicts.length ? ` The sources disagree in ${counted(outcome.conflicts.length, "matter", "matters")}.` : "";
-  return `Answer: ${counted(outcome.answer_sentences.length, "quote", "quotes")}, ${confidenceWords(outcome)}.${conflicts}`;
+  const quotes = counted(outcome.answer_sentences.length, "quote", "quotes");
+  const matters = counted(outcome.conflicts.length, "matter", "matters");
+  const conflicts = outcome.conflicts.length ? ` The sources disagree in ${matters}.` : "";
+  return `Answer: ${quotes}, ${confidenceWords(outcome)}.${conflicts}`;
 }
 
 function answered(outcome, page) {
   const docs = new Set(outcome.answer_sentences.map((one) => one.doc_id));
-  const number = outcome.answer_sentences.length;
+  const quotes = counted(outcome.answer_sentences.length, "quote", "quotes");
+  const cards = groups(outcome.answer_sentences).map(({ quote, companions }) => quoteCard(quote, page, { companions }));
   return [
     el(
       "header",
       { class: "outcome-head" },
       el("h2", {}, "Answer"),
-      el("p", { class: "fine" }, `${counted(number, "quote", "quotes")} from ${counted(docs.size, "document", "documents")}`),
+      el("p", { class: "fine" }, `${quotes} from ${counted(docs.size, "document", "documents")}`),
       confidence(outcome),
     ),
     notes(outcome),
     outcome.conflicts.map((one) => conflict(one, page)),
     listOf("No quoted sentence supports these parts of the question", outcome.unsupported_parts),
-    el(
-      "ol",
-      { class: "quotes" },
-      groups(outcome.answer_sentences).map(({ quote, companions }) => el("li", {}, quoteCard(quote, page, { companions }))),
-    ),
+    el("ol", { class: "quotes" }, cards.map((card) => el("li", {}, card))),
   ];
 }
 
@@ -124,6 +125,7 @@ function declined(outcome, page) {
     const why = one.why ? el("p", { class: "why" }, foreign(one.why)) : null;
     return el("li", {}, quoteCard(one, page, { extra: why }));
   });
+  const notAnAnswer = el("span", { class: "badge not-answer" }, "not an answer");
   return [
     el("header", { class: "outcome-head" }, el("h2", {}, "No answer"), confidence(outcome)),
     el(
@@ -132,16 +134,16 @@ function declined(outcome, page) {
       el("p", { class: "detail" }, foreign(outcome.reason.detail)),
       NEXT[outcome.reason.code] ? el("p", {}, NEXT[outcome.reason.code]) : null,
       outcome.missing.length
-        ? el("div", { class: "missing" }, el("p", {}, "No evidence for:"), el("ul", {}, outcome.missing.map((one) => el("li", {}, foreign(one)))))
+        ? el("div", { class: "missing" }, el("p", {}, "No evidence for:"), bullets(outcome.missing))
         : null,
-      outcome.unsupported_parts.length ? listOf("Parts of the question without support", outcome.unsupported_parts) : null,
+      listOf("Parts of the question without support", outcome.unsupported_parts),
     ),
     notes(outcome),
     nearest.length
       ? el(
           "section",
           { class: "nearest", "aria-labelledby": "nearest-title" },
-          el("h3", { id: "nearest-title" }, "The nearest that was found ", el("span", { class: "badge not-answer" }, "not an answer")),
+          el("h3", { id: "nearest-title" }, "The nearest that was found ", notAnAnswer),
           el("ul", { class: "quotes" }, nearest),
         )
       : null,

@@ -137,12 +137,13 @@ export function send(path, query, file, onSent) {
   return withKey(() => sendOnce(`${path}?${new URLSearchParams(query)}`, file, onSent));
 }
 
-// `onStep(job)` is told about each look; gives the finished job.
+// `onStep(job)` is told about each look; gives the job when it is done, and throws what it failed of.
 export async function finished(job, onStep) {
   let wait = 250;
   for (;;) {
     onStep(job);
-    if (job.state === "done" || job.state === "failed") return job;
+    if (job.state === "done") return job;
+    if (job.state === "failed") throw new Problem({ status: null, retryAfter: null, ...job.error });
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 1.5, 2000);
     try {

@@ -94,11 +94,15 @@ function placeOf(quote) {
   return { doc: quote.doc_id, start: quote.start, end: quote.end };
 }
 
+function sizeInWords({ documents, sentences, profile }) {
+  if (documents === 0) return "There are no documents yet. Add some under Documents.";
+  const parts = [counted(documents, "document", "documents"), counted(sentences, "sentence", "sentences")];
+  return [...parts, `profile ${profile}`].join(", ");
+}
+
 function drawStart() {
   const facets = facetsNow();
-  const about = el("p", { class: "fine stats" });
-  if (facets?.documents === 0) about.textContent = "There are no documents yet. Add some under Documents.";
-  else if (facets) about.textContent = `${counted(facets.documents, "document", "documents")}, ${counted(facets.sentences, "sentence", "sentences")}, profile ${facets.profile}`;
+  const about = el("p", { class: "fine stats" }, facets ? sizeInWords(facets) : "");
   const recent = el("div");
   drawRecent(recent, (event, chosen) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -120,7 +124,10 @@ function drawDocuments() {
     uploading = uploadForm({ arrived: () => refresh(), refused: onlyReading });
     fill(byId("upload"), uploading);
   }
-  if (facetsNow()?.documents === 0) return fill(byId("library"), el("p", { class: "fine", tabindex: "-1", id: "library-count" }, "There are no documents yet."));
+  if (facetsNow()?.documents === 0) {
+    const none = el("p", { class: "fine", tabindex: "-1", id: "library-count" }, "There are no documents yet.");
+    return fill(byId("library"), none);
+  }
   return drawLibrary(byId("library"), { may: mayWrite, removed: refresh, askIn });
 }
 
@@ -135,7 +142,7 @@ function onlyReading(words) {
   drawLibrary(byId("library"), { may: false, removed: refresh, askIn });
 }
 
-// The documents have changed: what was answered before may not hold any more, and nothing can be asked of one that is gone.
+// The documents have changed: what was answered before may not hold any more, and one that is `gone` is no filter.
 async function refresh(gone = null) {
   forgetDocuments();
   state = { ...state, docs: state.docs.filter((docId) => docId !== gone) };
@@ -150,7 +157,8 @@ async function refresh(gone = null) {
 function growBox() {
   const box = byId("question");
   box.style.height = "";
-  if (box.scrollHeight > box.clientHeight) box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`;
+  const border = box.offsetHeight - box.clientHeight;
+  if (box.scrollHeight > box.clientHeight) box.style.height = `${box.scrollHeight + border}px`;
 }
 
 function setUpSearch() {
@@ -174,7 +182,8 @@ function setUpSearch() {
 function setUpKeyboard() {
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog:modal")) return;
+    const modified = event.ctrlKey || event.metaKey || event.altKey;
+    if (event.key !== "/" || modified || typing || document.querySelector("dialog:modal")) return;
     event.preventDefault();
     if (state.view === "documents") go({ ...state, view: "ask" });
     byId("question").focus();
@@ -183,7 +192,11 @@ function setUpKeyboard() {
 }
 
 function setUpViews() {
-  const links = { home: () => ({ ...NO_FILTERS, view: "ask", question: "", place: null }), "nav-ask": () => ({ ...state, view: "ask", place: null }), "nav-documents": () => ({ ...state, view: "documents", place: null }) };
+  const links = {
+    home: () => ({ ...NO_FILTERS, view: "ask", question: "", place: null }),
+    "nav-ask": () => ({ ...state, view: "ask", place: null }),
+    "nav-documents": () => ({ ...state, view: "documents", place: null }),
+  };
   for (const [id, target] of Object.entries(links)) {
     byId(id).addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -201,7 +214,12 @@ async function begin() {
   setUpKeyboard();
   setUpViews();
   setUpFilters({ changed: (filters) => go({ ...state, ...filters, place: null }) });
-  setUpReader({ closed: () => (history.state?.opened ? history.back() : go({ ...state, place: null }, { replace: true })) });
+  setUpReader({
+    closed: () => {
+      if (history.state?.opened) history.back();
+      else go({ ...state, place: null }, { replace: true });
+    },
+  });
   window.addEventListener("popstate", () => follow(fromAddress(location.search)));
   if (state.view === "ask" && !state.place) byId("question").focus();
   await start();

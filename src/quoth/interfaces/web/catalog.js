@@ -9,7 +9,15 @@ let listing = null;
 const known = new Map();
 
 // A service without an index yet holds nothing; its first upload makes one.
-const NOTHING = { profile: null, authority: false, documents: 0, sentences: 0, document_types: [], tags: {}, uploads: true };
+const NOTHING = {
+  profile: null,
+  authority: false,
+  documents: 0,
+  sentences: 0,
+  document_types: [],
+  tags: {},
+  uploads: true,
+};
 
 export async function loadFacets() {
   try {

@@ -26,7 +26,8 @@ export function copyMenu(quote) {
       await toClipboard(form.of(quote, await titleFor(quote.doc_id)), `Citation copied: ${form.name}`);
     }),
   );
-  menu.append(el("summary", {}, "Copy citation"), el("div", { class: "choices", role: "group", "aria-label": "Copy as" }, choices));
+  const group = el("div", { class: "choices", role: "group", "aria-label": "Copy as" }, choices);
+  menu.append(el("summary", {}, "Copy citation"), group);
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !menu.open) return;
     event.stopPropagation();

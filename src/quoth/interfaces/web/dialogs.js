@@ -19,7 +19,9 @@ export function askForKey(problem) {
   const dialog = byId("key-dialog");
   const input = byId("key-input");
   const refused = key.held() !== null;
-  byId("key-why").textContent = refused ? "The service does not accept the key that was given. Enter another one." : "Whoever runs this service can give you one.";
+  byId("key-why").textContent = refused
+    ? "The service does not accept the key that was given. Enter another one."
+    : "Whoever runs this service can give you one.";
   byId("key-why").title = problem.message;
   key.forget();
   byId("forget-key").hidden = true;

@@ -50,6 +50,10 @@ export function toast(text) {
   }, 3000);
 }
 
+export function bullets(texts) {
+  return el("ul", {}, texts.map((text) => el("li", {}, foreign(text))));
+}
+
 // "rules_regulations" is a name for programs.
 export function worded(name) {
   return name.replaceAll("_", " ");

@@ -63,7 +63,7 @@ function checkbox(option, field) {
   input.checked = state[field].includes(option.value);
   input.dataset.value = option.value;
   const count = option.count === null ? null : el("span", { class: "count" }, ` ${option.count}`);
-  return el("label", { class: "choice" }, input, el("span", {}, option.node ?? foreign(option.text), count));
+  return el("label", { class: "choice" }, input, el("span", {}, foreign(option.text), count));
 }
 
 function choices(name, options, field) {
@@ -88,9 +88,11 @@ function picker() {
       const { documents, whole } = await found(search.value);
       if (turn !== latest) return;
       const shown = documents.slice(0, SHOWN);
-      fill(list, shown.map((one) => checkbox({ value: one.doc_id, node: foreign(one.title ?? one.doc_id), count: null }, "docs")));
-      note.textContent = documents.length > shown.length || !whole ? "Not all are listed: type a part of the title, or how the id begins." : "";
+      const options = shown.map((one) => ({ value: one.doc_id, text: one.title ?? one.doc_id, count: null }));
+      fill(list, options.map((option) => checkbox(option, "docs")));
       if (!documents.length) note.textContent = "No document has that in its title or id.";
+      else if (whole && documents.length === shown.length) note.textContent = "";
+      else note.textContent = "Not all are listed: type a part of the title, or how the id begins.";
     } catch (error) {
       note.textContent = inWords(error);
     }
@@ -98,11 +100,13 @@ function picker() {
   search.addEventListener("input", draw);
   // The list is fetched when it is wanted, not with every page.
   redraws.push(() => panel.open && draw());
-  return el("fieldset", { class: "picker" }, el("legend", {}, "Document"), el("label", { class: "unseen", for: "find-document" }, "Find a document"), search, note, list);
+  const label = el("label", { class: "unseen", for: "find-document" }, "Find a document");
+  return el("fieldset", { class: "picker" }, el("legend", {}, "Document"), label, search, note, list);
 }
 
 function asOf() {
-  const input = el("input", { type: "date", id: "as-of", on: { change: () => input.validity.valid && change({ asOf: input.value }) } });
+  const input = el("input", { type: "date", id: "as-of" });
+  input.addEventListener("change", () => input.validity.valid && change({ asOf: input.value }));
   redraws.push(() => {
     if (input.value !== state.asOf) input.value = state.asOf;
   });
@@ -133,7 +137,8 @@ function drawChips() {
     ...state.types.map((type) => chip("type", foreign(worded(type)), { types: toggled(state.types, type, false) })),
     ...state.tags.map((tag) => {
       const colon = tag.indexOf(":");
-      return chip(worded(tag.slice(0, colon)), foreign(tag.slice(colon + 1)), { tags: toggled(state.tags, tag, false) });
+      const [facet, value] = [tag.slice(0, colon), tag.slice(colon + 1)];
+      return chip(worded(facet), foreign(value), { tags: toggled(state.tags, tag, false) });
     }),
     ...state.docs.map((doc) => {
       const title = foreign(doc);
@@ -142,8 +147,8 @@ function drawChips() {
     }),
     state.asOf ? chip("as of", state.asOf, { asOf: "" }) : null,
   ].filter(Boolean);
-  const clear = items.length > 1 ? el("li", {}, button("Clear all", () => change(NO_FILTERS), { class: "linklike" })) : null;
-  fill(chips, items, clear);
+  const clear = button("Clear all", () => change(NO_FILTERS), { class: "linklike" });
+  fill(chips, items, items.length > 1 ? el("li", {}, clear) : null);
   chips.hidden = !isFiltered(state);
   panel.querySelector("summary").textContent = items.length ? `Filters (${items.length} in force)` : "Filters";
 }

@@ -9,12 +9,13 @@ import { badge } from "./quote.js";
 
 const PAGE = 100;
 
-// `may` tells whether documents may be removed; `removed(docId)` is called after one was; `askIn(docId)` asks within one.
+// `may`: whether documents may be removed. `removed(docId)` is called after one was; `askIn(docId)` asks within one.
 export async function drawLibrary(node, { may, removed, askIn }) {
   try {
     const first = await documentsPage({ after: null, limit: PAGE });
     const list = el("ul", { class: "documents" }, rows(first.documents, { may, removed, askIn }));
-    const count = el("p", { class: "fine", tabindex: "-1", id: "library-count" }, counted(first.total, "document", "documents"));
+    const total = counted(first.total, "document", "documents");
+    const count = el("p", { class: "fine", tabindex: "-1", id: "library-count" }, total);
     const more = el("div");
     offerMore(more, first.next, list, { may, removed, askIn });
     fill(node, el("h2", {}, "In the index"), count, list, more);
@@ -49,6 +50,8 @@ function row(one, { may, removed, askIn }) {
   const title = one.title ?? one.doc_id;
   const status = el("p", { class: "fine", role: "status" });
   const remove = may ? button("Remove", () => removeIt(), { class: "quiet", "aria-label": `Remove ${title}` }) : null;
+  const ask = button("Ask here", () => askIn(one.doc_id), { class: "quiet", "aria-label": `Ask within ${title}` });
+  const replaced = one.superseded_by.length ? el("span", { class: "badge old" }, "superseded in part or whole") : null;
   const facts = [
     one.document_type ? worded(one.document_type) : null,
     one.format,
@@ -68,10 +71,9 @@ function row(one, { may, removed, askIn }) {
     remove.disabled = true;
     status.textContent = "Removing …";
     try {
-      const job = await finished(await call("DELETE", documentPath(one.doc_id)), (now) => {
+      await finished(await call("DELETE", documentPath(one.doc_id)), (now) => {
         status.textContent = now.state === "queued" ? "Waiting for its turn …" : "Removing …";
       });
-      if (job.state === "failed") throw Object.assign(new Error(job.error?.message ?? "It could not be removed."), { hint: job.error?.hint });
       toast(`Removed: ${title}`);
       await removed(one.doc_id);
       document.getElementById("library-count")?.focus();
@@ -88,10 +90,10 @@ function row(one, { may, removed, askIn }) {
     el(
       "div",
       { class: "document" },
-      el("p", { class: "source" }, el("strong", {}, foreign(title)), one.is_binding ? badge("binding") : null, one.superseded_by.length ? el("span", { class: "badge old" }, "superseded in part or whole") : null),
+      el("p", { class: "source" }, el("strong", {}, foreign(title)), badge(one.is_binding ? "binding" : null), replaced),
       el("p", { class: "where" }, foreign(facts.join(" · ")), el("span", { class: "place" }, foreign(one.doc_id))),
       status,
     ),
-    el("div", { class: "buttons" }, button("Ask here", () => askIn(one.doc_id), { class: "quiet", "aria-label": `Ask within ${title}` }), remove),
+    el("div", { class: "buttons" }, ask, remove),
   );
 }

@@ -6,7 +6,8 @@ import { inWords } from "./problem.js";
 
 export function marks(outcome, body) {
   const box = el("section", { class: "marks", "aria-labelledby": "marks-title" });
-  const title = el("h3", { id: "marks-title" }, outcome.abstained ? "Is it right that there is no answer?" : "Is this answer right?");
+  const asks = outcome.abstained ? "Is it right that there is no answer?" : "Is this answer right?";
+  const title = el("h3", { id: "marks-title" }, asks);
   const said = el("p", { class: "fine", role: "status" });
 
   const ask = (focus = false) => {
@@ -22,14 +23,19 @@ export function marks(outcome, body) {
       const input = el("input", { type: "checkbox" });
       return { one, input, row: el("label", { class: "choice" }, input, foreign(one.text)) };
     });
-    const send = () =>
-      store("wrong", options.filter(({ input }) => input.checked).map(({ one }) => ({ doc_id: one.doc_id, start: one.start, end: one.end })));
-    const none = outcome.abstained ? "Choose the sentence that answers, if it is here." : "Choose the sentences that do answer. With none chosen, the question counts as one without an answer.";
+    const send = () => {
+      const chosen = options.filter(({ input }) => input.checked);
+      store("wrong", chosen.map(({ one }) => ({ doc_id: one.doc_id, start: one.start, end: one.end })));
+    };
+    const how = outcome.abstained
+      ? "Choose the sentence that answers, if it is here."
+      : "Choose the sentences that do answer. With none chosen, the question counts as one without an answer.";
+    const list = el("div", { class: "options" }, options.map(({ row }) => row));
     const legend = el("legend", { tabindex: "-1" }, "Which of these does answer?");
     fill(
       box,
       title,
-      el("fieldset", {}, legend, el("p", { class: "fine" }, none), el("div", { class: "options" }, options.map(({ row }) => row))),
+      el("fieldset", {}, legend, el("p", { class: "fine" }, how), list),
       el("div", { class: "buttons" }, button("Send", send, { class: "main" }), button("Back", () => ask(true))),
       said,
     );
@@ -40,7 +46,8 @@ export function marks(outcome, body) {
     const { question, doc_scope, filters } = body;
     said.textContent = "Sending …";
     try {
-      const reply = await call("POST", "/marks", { body: { question, doc_scope, filters, verdict, ...(gold.length ? { gold } : {}) } });
+      const mark = { question, doc_scope, filters, verdict, gold: gold.length ? gold : undefined };
+      const reply = await call("POST", "/marks", { body: mark });
       const done = reply.stored ? `Thank you, noted as ${verdict}.` : "Thank you. It was not stored.";
       const words = el("p", { tabindex: "-1", class: "thanks" }, done, reply.note ? [" ", foreign(reply.note)] : null);
       fill(box, title, words);

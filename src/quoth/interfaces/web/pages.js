@@ -1,7 +1,7 @@
 // Pages as pictures, with boxes over the quote. They are fetched with the key, so they become blobs.
 
 import { call, documentPath } from "./api.js";
-import { el, fill } from "./dom.js";
+import { el, fill, foreign } from "./dom.js";
 import { problemBox } from "./problem.js";
 
 const WIDTH = 1200;
@@ -31,9 +31,11 @@ export function pageImages(span) {
       const picture = await call("GET", path, { query: { width: WIDTH }, signal: under.signal, as: "blob" });
       if (under.signal.aborted) return;
       urls.push(URL.createObjectURL(picture));
-      const image = el("img", { src: urls.at(-1), alt: `Page ${page.number} of ${span.title ?? span.doc_id}, with the quote outlined` });
+      const alt = `Page ${page.number} of ${span.title ?? span.doc_id}, with the quote outlined`;
+      const image = el("img", { src: urls.at(-1), alt });
       const sheet = el("div", { class: "sheet" }, image, page.boxes.map((box) => boxOver(box, page)));
-      fill(figure, sheet, el("figcaption", { class: "fine" }, `Page ${page.number}. The quote: “`, el("bdi", { dir: "auto" }, span.quote), "”"));
+      const caption = el("figcaption", { class: "fine" }, `Page ${page.number}. The quote: “`, foreign(span.quote), "”");
+      fill(figure, sheet, caption);
       await image.decode();
       sheet.querySelector(".box")?.scrollIntoView({ block: "center" });
     } catch (error) {

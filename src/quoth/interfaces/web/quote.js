@@ -2,7 +2,7 @@
 
 import { titled, titleFor } from "./catalog.js";
 import { copyMenu } from "./copy.js";
-import { el, foreign, worded } from "./dom.js";
+import { button, el, foreign, worded } from "./dom.js";
 
 export function bar(value, { name, text }) {
   const part = Math.max(0, Math.min(1, value));
@@ -51,7 +51,8 @@ function isSelecting(event, link) {
 // The words are a link to their place, so that Enter opens it and a new tab can.
 export function quoted(quote, { href, open }) {
   const table = tableOf(quote);
-  const words = table ?? el("span", { class: quote.region === "code" ? "words code" : "words", dir: "auto" }, quote.text);
+  const look = quote.region === "code" ? "words code" : "words";
+  const words = table ?? el("span", { class: look, dir: "auto" }, quote.text);
   const link = el(
     "a",
     {
@@ -82,6 +83,10 @@ export function badge(authority) {
   return authority ? el("span", { class: `badge ${authority}` }, authority) : null;
 }
 
+export function since(day) {
+  return day ? el("span", { class: "since" }, "in effect ", el("time", { datetime: day }, day)) : null;
+}
+
 export function titleOf(docId, name = null) {
   const node = foreign(name ?? docId, { class: "foreign doc-title" });
   if (name === null) titled(node, docId);
@@ -91,18 +96,23 @@ export function titleOf(docId, name = null) {
 function tagList(quote) {
   const tags = Object.entries(quote.all_tags ?? {}).flatMap(([facet, values]) => values.map((value) => [facet, value]));
   if (!tags.length) return null;
-  const items = tags.map(([facet, value]) => el("li", {}, el("span", { class: "facet" }, `${worded(facet)} `), foreign(value)));
+  const named = (facet) => el("span", { class: "facet" }, `${worded(facet)} `);
+  const items = tags.map(([facet, value]) => el("li", {}, named(facet), foreign(value)));
   return el("ul", { class: "tags", "aria-label": "Tags" }, items);
+}
+
+// What a rule that is no longer in force begins with; its successor follows.
+export function replacedBy(section) {
+  return [el("strong", {}, "Superseded. "), ...(section ? [foreign(section), " is replaced by "] : ["Replaced by "])];
 }
 
 function replaced(quote, askWithin) {
   return (quote.superseded_by ?? []).map(({ section, by }) => {
-    const successor = el("button", { type: "button", class: "linklike", on: { click: () => askWithin(by) } }, titleOf(by));
+    const successor = button(titleOf(by), () => askWithin(by), { class: "linklike" });
     return el(
       "p",
       { class: "superseded-note" },
-      el("strong", {}, "Superseded. "),
-      section ? [foreign(section), " is replaced by "] : "Replaced by ",
+      replacedBy(section),
       successor,
       ". ",
       el("span", { class: "fine" }, "Select it to ask there."),
@@ -113,12 +123,14 @@ function replaced(quote, askWithin) {
 function ocrNote(quote) {
   if (quote.ocr_confidence === null || quote.ocr_confidence === undefined) return null;
   const sure = Math.round(100 * quote.ocr_confidence);
-  return el("p", { class: "fine ocr" }, `Read from a picture of the page: the recogniser was ${sure} % sure. Compare with the page.`);
+  const words = `Read from a picture of the page: the recogniser was ${sure} % sure. Compare with the page.`;
+  return el("p", { class: "fine ocr" }, words);
 }
 
 // Many documents begin with their title as a heading; it need not be said twice.
 async function withoutTitle(path, quote) {
-  if (quote.section.length > 1 && quote.section[0] === (await titleFor(quote.doc_id))) path.replaceWith(sectionPath(quote.section.slice(1)));
+  const [first, ...rest] = quote.section;
+  if (rest.length && first === (await titleFor(quote.doc_id))) path.replaceWith(sectionPath(rest));
 }
 
 function meta(quote) {
@@ -132,24 +144,27 @@ function meta(quote) {
       { class: "source" },
       el("cite", {}, titleOf(quote.doc_id, quote.document_name ?? null)),
       badge(quote.authority),
-      quote.document_type ? el("span", { class: "kind" }, foreign(worded(quote.document_type))) : null,
-      quote.effective_date ? el("span", { class: "since" }, "in effect ", el("time", { datetime: quote.effective_date }, quote.effective_date)) : null,
     ),
     el(
       "p",
       { class: "where" },
       path,
       quote.page ? el("span", { class: "page" }, `page ${quote.page}`) : null,
+      quote.document_type ? el("span", { class: "kind" }, foreign(worded(quote.document_type))) : null,
+      since(quote.effective_date),
     ),
   );
 }
 
 function score(value) {
-  return el("span", { class: "score" }, bar(value, { name: "Score", text: `score ${value.toFixed(2)}` }), el("span", { "aria-hidden": "true" }, value.toFixed(2)));
+  const text = value.toFixed(2);
+  const shown = bar(value, { name: "Score", text: `score ${text}` });
+  return el("span", { class: "score" }, shown, el("span", { "aria-hidden": "true" }, text));
 }
 
 function place(quote) {
-  return el("span", { class: "place" }, el("span", { class: "unseen" }, "Place "), foreign(quote.doc_id), ` ${quote.start}–${quote.end}`);
+  const label = el("span", { class: "unseen" }, "Place ");
+  return el("span", { class: "place" }, label, foreign(quote.doc_id), ` ${quote.start}–${quote.end}`);
 }
 
 // `page` gives what a quote can do: `hrefOf(quote)`, `open(quote, link)`, `askWithin(docId)`.
@@ -160,7 +175,7 @@ export function quoteCard(quote, page, { companions = [], extra = null } = {}) {
     el(
       "div",
       { class: "companion" },
-      el("p", { class: "fine" }, one.start < quote.start ? "Read with what stands before it:" : "Read with what follows it:"),
+      el("p", { class: "fine" }, `Read with what ${one.start < quote.start ? "stands before" : "follows"} it:`),
       quoted(one, { href: page.hrefOf(one), open: (from) => page.open(one, from) }),
       el("div", { class: "under" }, ocrNote(one), copyMenu(one)),
     ),

@@ -1,11 +1,11 @@
-// The reader: a quote in its document, as text or on the page. Beside the answer on a wide screen, over it on a narrow one.
+// The reader: a quote in its document, as text or on the page. It stands beside the answer, on narrow screens over it.
 
 import { call, documentPath } from "./api.js";
 import { copyMenu } from "./copy.js";
 import { button, byId, el, fill, foreign, say, worded } from "./dom.js";
 import { pageImages } from "./pages.js";
 import { problemBox } from "./problem.js";
-import { badge, sectionPath, titleOf } from "./quote.js";
+import { badge, replacedBy, sectionPath, since, titleOf } from "./quote.js";
 
 const AROUND = 800;
 const MOST = 20000;
@@ -92,7 +92,8 @@ function draw(span, place, around) {
   images?.release();
   images = null;
   const text = textView(span, place, around);
-  const view = el("div", { class: "reader-view", tabindex: "0", role: "region", "aria-label": "The document around the quote" }, text);
+  const region = { class: "reader-view", tabindex: "0", role: "region", "aria-label": "The document around the quote" };
+  const view = el("div", region, text);
   fill(byId("reader-body"), about(span), span.pages.length ? switcher(span, view, text) : null, view);
   say(`Opened at the quote in ${span.title ?? span.doc_id}.`);
   text.querySelector("mark")?.scrollIntoView({ block: "center" });
@@ -101,7 +102,7 @@ function draw(span, place, around) {
 function about(span) {
   const quote = { ...span, text: span.quote };
   const superseded = (span.superseded_by ?? []).map(({ section, by }) =>
-    el("p", { class: "superseded-note" }, el("strong", {}, "Superseded. "), section ? [foreign(section), " is replaced by "] : "Replaced by ", titleOf(by)),
+    el("p", { class: "superseded-note" }, replacedBy(section), titleOf(by)),
   );
   return el(
     "div",
@@ -112,7 +113,7 @@ function about(span) {
       { class: "source" },
       badge(span.authority),
       span.document_type ? el("span", { class: "kind" }, foreign(worded(span.document_type))) : null,
-      span.effective_date ? el("span", { class: "since" }, "in effect ", el("time", { datetime: span.effective_date }, span.effective_date)) : null,
+      since(span.effective_date),
       span.page ? el("span", { class: "page" }, `page ${span.page}`) : null,
     ),
     el("p", { class: "where" }, sectionPath(span.section)),
@@ -132,15 +133,16 @@ function lines(text) {
 function textView(span, place, around) {
   const more = (truncated, words) => {
     if (!truncated) return null;
-    if (around >= MOST) return el("p", { class: "fine" }, "The document goes on; this is as much as is shown around a quote.");
+    if (around >= MOST) return el("p", { class: "fine" }, "The document goes on; no more is shown around a quote.");
     return button(words, () => load(place, Math.min(MOST, around * GROWS)), { class: "more" });
   };
   const table = /(^|\n)\s*\|[^\n]*$/.test(span.before) || /^\s*\|/.test(span.quote);
+  const mark = el("mark", { class: table ? "line-table" : null }, span.quote);
   return el(
     "div",
     { class: "reader-text" },
     more(span.truncated_before, "More above"),
-    el("div", { class: "doc-text foreign", dir: "auto" }, lines(span.before), el("mark", { class: table ? "line-table" : null }, span.quote), lines(span.after)),
+    el("div", { class: "doc-text foreign", dir: "auto" }, lines(span.before), mark, lines(span.after)),
     more(span.truncated_after, "More below"),
   );
 }

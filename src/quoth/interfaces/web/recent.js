@@ -1,6 +1,6 @@
 // Recent questions, in this browser only. They can be cleared, and switched off.
 
-import { button, el, fill, foreign, say } from "./dom.js";
+import { button, counted, el, fill, foreign, say } from "./dom.js";
 import { kept } from "./kept.js";
 import { address, fromAddress } from "./state.js";
 
@@ -45,14 +45,16 @@ export function drawRecent(node, go) {
     const state = fromAddress(one.slice(1));
     const filters = state.types.length + state.tags.length + state.docs.length + (state.asOf ? 1 : 0);
     const link = el("a", { href: one, on: { click: (event) => go(event, state) } }, foreign(state.question));
-    return el("li", {}, link, filters ? el("span", { class: "fine" }, filters === 1 ? " 1 filter" : ` ${filters} filters`) : null);
+    const many = filters ? el("span", { class: "fine" }, ` ${counted(filters, "filter", "filters")}`) : null;
+    return el("li", {}, link, many);
   });
+  const title = el("h2", { id: "recent-title" }, "Recent questions");
   fill(
     node,
     el(
       "section",
       { class: "recent", "aria-labelledby": "recent-title" },
-      list.length ? el("div", { class: "recent-head" }, el("h2", { id: "recent-title" }, "Recent questions"), clear) : el("h2", { id: "recent-title", class: "unseen" }, "Recent questions"),
+      el("div", { class: list.length ? "recent-head" : "unseen" }, title, list.length ? clear : null),
       list.length ? el("ul", {}, items) : null,
       el("label", { class: "choice fine" }, off, el("span", {}, "Keep recent questions in this browser")),
     ),

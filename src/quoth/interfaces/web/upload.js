@@ -2,7 +2,7 @@
 
 import { documentPath, finished, send } from "./api.js";
 import { facetsNow } from "./catalog.js";
-import { button, counted, el, fill, foreign, say } from "./dom.js";
+import { bullets, button, counted, el, fill, foreign, say } from "./dom.js";
 import { inWords } from "./problem.js";
 
 let numbered = 0;
@@ -20,7 +20,8 @@ function progress(label) {
 }
 
 function typesList() {
-  return el("datalist", { id: "known-types" }, (facetsNow()?.document_types ?? []).map(({ value }) => el("option", { value })));
+  const types = facetsNow()?.document_types ?? [];
+  return el("datalist", { id: "known-types" }, types.map(({ value }) => el("option", { value })));
 }
 
 // `arrived()` is called when documents have come; `refused()` when the key may not write.
@@ -33,7 +34,11 @@ export function uploadForm({ arrived, refused }) {
     redraw();
   });
   const actions = el("div", { class: "buttons" }, start, clear);
-  const input = el("input", { type: "file", multiple: true, id: "files", on: { change: () => (add(input.files), (input.value = "")) } });
+  const input = el("input", { type: "file", multiple: true, id: "files" });
+  input.addEventListener("change", () => {
+    add(input.files);
+    input.value = "";
+  });
   const zone = el(
     "div",
     { class: "drop" },
@@ -77,7 +82,8 @@ export function uploadForm({ arrived, refused }) {
       input.focus();
     }, { class: "linklike", "aria-label": `Do not upload ${file.name}` });
     row.fields = el("div", { class: "fields" }, row.id.node, row.title.node, row.type.node);
-    row.head = el("div", { class: "upload-head" }, el("strong", {}, foreign(file.name)), el("span", { class: "fine" }, sized(file.size)), remove);
+    const size = el("span", { class: "fine" }, sized(file.size));
+    row.head = el("div", { class: "upload-head" }, el("strong", {}, foreign(file.name)), size, remove);
     row.remove = remove;
     row.node = el("li", {}, row.head, row.fields, row.status);
     return row;
@@ -124,10 +130,9 @@ export function uploadForm({ arrived, refused }) {
       fill(row.status, reading.node);
       say(`${row.file.name} was sent. It is being read.`);
       const end = await finished(job, (now) => watch(reading, now));
-      if (end.state === "failed") throw Object.assign(new Error(end.error?.message ?? "It could not be read."), { hint: end.error?.hint });
       row.state = "done";
-      const notes = end.notes.map((note) => el("li", {}, foreign(note)));
-      fill(row.status, el("p", { class: "done" }, "Ready: it can be asked about now."), notes.length ? el("ul", { class: "fine" }, notes) : null);
+      const ready = el("p", { class: "done" }, "Ready: it can be asked about now.");
+      fill(row.status, ready, end.notes.length ? el("div", { class: "fine" }, bullets(end.notes)) : null);
       say(`${row.file.name} is ready.`);
       return true;
     } catch (error) {
@@ -147,7 +152,8 @@ export function uploadForm({ arrived, refused }) {
   }
 
   redraw();
-  return el("section", { class: "upload", "aria-labelledby": "upload-title" }, el("h2", { id: "upload-title" }, "Add documents"), typesList(), zone, list, actions);
+  const title = el("h2", { id: "upload-title" }, "Add documents");
+  return el("section", { class: "upload", "aria-labelledby": "upload-title" }, title, typesList(), zone, list, actions);
 }
 
 function watch({ shown, words }, job) {

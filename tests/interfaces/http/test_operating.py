@@ -1,0 +1,152 @@
+"""What operators look at: health, readiness, metrics and facets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from quoth import __version__
+from quoth.interfaces.http import metrics
+
+from ..small_corpus import HALVORSEN, SmallCorpus
+from .serving import error_of, new_key, opened, plan, wait_for
+
+ASKED = {"question": "Do we sow canola at 2.5 cm into moist soil?"}
+
+
+@pytest.fixture
+def client(own: SmallCorpus, tmp_path: Path) -> Iterator[TestClient]:
+    with opened(plan(own.index, tmp_path / "state", max_body_kb=16)) as one:
+        yield one
+
+
+def scraped(client: TestClient) -> dict[str, float]:
+    """Every sample by its name and labels, as Prometheus reads them."""
+    response = client.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    return {
+        f"{sample.name}{sorted(sample.labels.items())}": sample.value
+        for family in text_string_to_metric_families(response.text)
+        for sample in family.samples
+    }
+
+
+def grown(client: TestClient, before: dict[str, float], name: str, **labels: str) -> float:
+    key = f"{name}{sorted(labels.items())}"
+    return scraped(client).get(key, 0) - before.get(key, 0)
+
+
+def exercise(client: TestClient) -> None:
+    """Everything that is counted, at least once."""
+    for _ in range(2):
+        client.post("/answer", json=ASKED)
+        client.post("/retrieve", json={"query": ASKED["question"]})
+    client.post("/answer", json={"question": HALVORSEN})
+    client.post("/answer", content=b"x" * 20_000)
+    accepted = client.put("/documents/new.md", content="# New\n\nOats are sown at 3 cm.\n")
+    place = accepted.headers["location"]
+    wait_for(lambda: client.get(place).json()["finished"])
+
+
+def test_it_is_alive(client: TestClient) -> None:
+    for path in ("/healthz", "/health"):
+        assert client.get(path).json() == {"status": "ok", "version": __version__}
+
+
+def test_it_is_ready_once_its_model_is_there(client: TestClient) -> None:
+    wait_for(lambda: client.get("/readyz").status_code == 200)
+    said = client.get("/readyz").json()
+    assert said == {"ready": True, "checks": {"store": True, "index": True, "model": True}, "message": ""}
+
+
+def test_facets_say_what_can_be_filtered_by(client: TestClient) -> None:
+    facets = client.get("/facets").json()
+    assert (facets["profile"], facets["documents"], facets["authority"]) == ("fields", 4, False)
+    assert facets["document_types"] == [{"value": "guide", "documents": 1}, {"value": "rule", "documents": 1}]
+    assert facets["tags"] == {"crop": ["canola", "wheat"]}
+    assert (facets["uploads"], facets["offset_unit"]) == (True, "codepoint")
+    assert facets["index"] == client.post("/answer", json=ASKED).json()["run_notes"]["index"]
+
+
+def test_every_metric_that_is_named_is_exported(client: TestClient) -> None:
+    exercise(client)
+    found = {key.partition("[")[0] for key in scraped(client)}
+    found = {name.removesuffix("_created") for name in found if not name.endswith("_created")}
+    # What a healthy service with a fake embedder has no occasion to count: a part that failed.
+    assert metrics.NAMES - found <= {"quoth_degraded_total"}
+    assert found <= metrics.NAMES
+    text = client.get("/metrics").text
+    for name in metrics.NAMES:
+        family = re.sub(r"_(bucket|count|sum)$", "", name)
+        assert f"# HELP {family} " in text, name
+
+
+def test_what_happens_is_counted(client: TestClient) -> None:
+    before = scraped(client)
+    exercise(client)
+    assert grown(client, before, "quoth_http_requests_total", method="POST", route="/answer", status="200") == 3
+    assert grown(client, before, "quoth_http_request_seconds_count", route="/answer") == 3
+    assert grown(client, before, "quoth_http_requests_total", method="POST", route="other", status="413") == 1
+    assert grown(client, before, "quoth_outcomes_total", outcome="answered", reason="none") == 2
+    assert grown(client, before, "quoth_outcomes_total", outcome="abstained", reason="unknown_entity") == 1
+    assert grown(client, before, "quoth_refused_total", why="too-large") == 1
+    assert grown(client, before, "quoth_jobs_total", kind="put", state="done") == 1
+    assert sum(grown(client, before, "quoth_retrievals_total", status=one) for one in _STATUSES) == 2
+    after = scraped(client)
+    assert after["quoth_index_documents[]"] == 5
+    assert after["quoth_index_bytes[]"] > 1_000
+    assert 0 <= after["quoth_index_age_seconds[]"] < 600
+    assert after["quoth_requests_running[]"] == after["quoth_requests_waiting[]"] == 0
+    assert after[f"quoth_build_info{[('version', __version__)]}"] == 1
+
+
+_STATUSES = ("success", "low_confidence", "no_results")
+
+
+def test_nobody_can_make_new_labels(client: TestClient) -> None:
+    def series() -> set[str]:
+        return {key for key in scraped(client) if key.startswith(("quoth_http", "quoth_refused", "quoth_outcomes"))}
+
+    def one_of_each() -> None:
+        client.get("/nowhere/at/all")
+        client.get("/web/none.js")
+        client.get("/documents/none.md")
+        client.get("/documents/none.md/text")
+        client.get("/jobs/none")
+        client.request("BREW", "/answer")
+        client.request("BREW", "/nowhere")
+        client.request("BREW", "/web/none.js")
+        client.request("BREW", "/documents/none.md")
+        client.post("/answer", json={"question": ""})
+
+    one_of_each()
+    before = series()
+    one_of_each()
+    for number in range(100):
+        client.get(f"/nowhere/{number}")
+        client.get(f"/web/none{number}.js")
+        client.get(f"/documents/none{number}.md")
+        client.get(f"/documents/a/{number}.md/text")
+        client.get(f"/jobs/none{number}")
+        client.request(f"BREW{number}", "/answer")
+    assert series() == before
+    routes = {route for key in before for route in re.findall(r"'route', '([^']*)'", key)}
+    assert {"other", "/web", "/documents/{doc_id:path}", "/jobs/{job_id}"} <= routes
+
+
+def test_refusals_are_counted_by_their_reason(own: SmallCorpus, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    _, token = new_key(state, per_minute=1)
+    key = {"Authorization": f"Bearer {token}"}
+    with opened(plan(own.index, state, auth=True, open_metrics=True)) as client:
+        before = scraped(client)
+        assert error_of(client.get("/facets"))["code"] == "key"
+        assert client.get("/facets", headers=key).status_code == 200
+        assert error_of(client.get("/facets", headers=key))["code"] == "rate-limit"
+        assert grown(client, before, "quoth_refused_total", why="auth") == 1
+        assert grown(client, before, "quoth_refused_total", why="rate") == 1

@@ -1,0 +1,227 @@
+"""`quoth serve` as the program that operators start, stop, kill and update."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from ..command_line import PATIENCE, failed, finish, run, start
+from ..small_corpus import CANOLA, SmallCorpus
+from .serving import Program, bearer, children, is_alive, new_key, serving, wait_for
+
+ASKED = {"question": "Do we sow canola at 2.5 cm into moist soil?"}
+OPEN = ("--no-auth",)
+
+
+def ask(program: Program, question: str = ASKED["question"]) -> httpx.Response:
+    return httpx.post(f"{program.url}/answer", json={"question": question}, timeout=PATIENCE)
+
+
+def count(program: Program, series: str) -> float:
+    """What a series has counted, over all processes."""
+    text = httpx.get(f"{program.url}/metrics", timeout=PATIENCE).text
+    return sum(float(value) for value in re.findall(rf"^{re.escape(series)} (\S+)$", text, re.MULTILINE))
+
+
+# Starting
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--no-auth", "--host", "0.0.0.0"), ("without keys", "0.0.0.0", "quoth keys add")),  # noqa: S104 - refused
+        ((), ("there is no key", "quoth keys add")),
+        (("--no-auth", "--set", "service.uploads=false", "--index", "nowhere"), ("no index",)),
+    ],
+)
+def test_what_would_let_in_everybody_or_nobody_is_not_started(
+    small: SmallCorpus, tmp_path: Path, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    state = ("--set", f"service.state={tmp_path}")
+    ran = finish(start("serve", "--port", "0", "--index", small.index, *state, *options))
+    assert failed(ran, *words), ran.talk
+
+
+def test_a_port_that_is_taken_is_said_so(small: SmallCorpus, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        for workers in ("1", "2"):
+            state = ("--set", f"service.state={tmp_path}", "--workers", workers)
+            ran = finish(start("serve", "--no-auth", "--port", port, "--index", small.index, *state))
+            assert failed(ran, "cannot listen", port, "--port"), ran.talk
+
+
+def test_processes_that_cannot_start_are_not_started_for_ever(small: SmallCorpus, tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file where a folder should be", encoding="utf-8")
+    for workers in ("1", "2"):
+        options = ("--set", f"service.state={tmp_path / 'state'}", "--workers", workers)
+        ran = finish(start("serve", "--no-auth", "--port", "0", "--index", small.index, *options))
+        assert ran.code == 1, ran.talk
+        assert "hint: " in ran.talk
+
+
+def test_a_service_with_keys_asks_for_them(small: SmallCorpus, tmp_path: Path) -> None:
+    _, token = new_key(tmp_path / "state")
+    with serving(small.index, tmp_path / "state", folder=tmp_path) as program:
+        program.wait_until_ready()
+        assert ask(program).status_code == 401
+        answered = httpx.post(f"{program.url}/answer", json=ASKED, headers=bearer(token), timeout=PATIENCE)
+        assert answered.json()["final_answer"] == CANOLA
+        assert "server" not in answered.headers
+    assert token not in "".join(program.talk)
+    told = [json.loads(line) for line in program.talk if line.startswith("{")]
+    assert len(told) >= 4
+    assert all(line.startswith(("{", "Serving ")) for line in program.talk)
+
+
+# Stopping
+
+
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2)])
+def test_what_is_under_way_is_finished_before_it_stops(
+    small: SmallCorpus, tmp_path: Path, number: signal.Signals, workers: int
+) -> None:
+    questions = "\n".join(f"{ASKED['question']} {one}" for one in range(400))
+    with serving(small.index, tmp_path / "state", *OPEN, "--workers", str(workers), folder=tmp_path) as program:
+        program.wait_until_ready()
+        with ThreadPoolExecutor(8) as clients, httpx.Client(timeout=PATIENCE) as reader:
+            kind = {"Content-Type": "text/plain"}
+            with reader.stream("POST", f"{program.url}/answer/batch", content=questions, headers=kind) as streamed:
+                lines = streamed.iter_lines()
+                first = next(lines)
+                answers = [clients.submit(ask, program) for _ in range(8)]
+                wait_for(lambda: count(program, "quoth_requests_running") or all(one.done() for one in answers))
+                program.process.send_signal(number)
+                rest = list(lines)
+            assert len([first, *rest]) == 400
+            assert [json.loads(line)["question_id"] for line in (first, *rest)] == [str(n) for n in range(1, 401)]
+            statuses = [one.result().status_code for one in answers if one.exception() is None]
+            assert set(statuses) <= {200}
+            refused = [type(one.exception()) for one in answers if one.exception() is not None]
+            assert set(refused) <= {httpx.ConnectError}  # came when nobody listened any more; none was cut off
+        assert program.process.wait(PATIENCE) == 0
+        assert list(program.folder.iterdir()) == []
+        with pytest.raises(httpx.ConnectError):
+            ask(program)
+
+
+def test_an_idle_service_stops_at_once_and_leaves_nothing(small: SmallCorpus, tmp_path: Path) -> None:
+    with serving(small.index, tmp_path / "state", *OPEN, folder=tmp_path) as program:
+        program.wait_until_ready()
+        with httpx.Client() as kept_alive:
+            assert kept_alive.get(f"{program.url}/healthz").status_code == 200
+            program.process.terminate()
+            assert program.process.wait(PATIENCE) == 0
+    assert list(program.folder.iterdir()) == []
+    assert not [line for line in program.talk if "Traceback" in line]
+
+
+# Living on
+
+
+def test_a_new_generation_is_picked_up_without_a_restart(own: SmallCorpus, tmp_path: Path) -> None:
+    question = "At which depth do we sow lupins into sandy loam?"
+    with serving(own.index, tmp_path / "state", *OPEN, folder=tmp_path) as program:
+        program.wait_until_ready()
+        before = ask(program, question).json()
+        (own.folder / "lupins.md").write_text(
+            "# Lupins\n\nWe sow lupins at a depth of 3 cm into sandy loam.\n", "utf-8"
+        )
+        assert run("ingest", own.folder, "--index", own.index).code == 0
+        after = ask(program, question).json()
+        documents = httpx.get(f"{program.url}/documents", timeout=PATIENCE).json()
+        (own.folder / "lupins.md").unlink()
+        assert run("ingest", own.folder, "--index", own.index, "--prune").code == 0
+        again = ask(program, question).json()
+    assert "lupins" not in before["final_answer"]
+    assert after["final_answer"] == "We sow lupins at a depth of 3 cm into sandy loam."
+    assert after["run_notes"]["index"] != before["run_notes"]["index"]
+    assert "lupins.md" in [one["doc_id"] for one in documents["documents"]]
+    assert (again["answer_sentences"], again["abstained"]) == (before["answer_sentences"], before["abstained"])
+
+
+def test_a_worker_that_is_killed_is_replaced_while_the_other_goes_on(small: SmallCorpus, tmp_path: Path) -> None:
+    with serving(small.index, tmp_path / "state", *OPEN, "--workers", "2", folder=tmp_path) as program:
+        program.wait_until_ready()
+        first = children(program.process.pid)
+        assert len(first) == 2
+        seen = {line["process"] for line in _after(program, lambda: [ask(program) for _ in range(40)])}
+        series = 'quoth_http_requests_total{method="POST",route="/answer",status="200"}'
+        assert count(program, series) == 40
+        killed = first[0]
+        os.kill(killed, signal.SIGKILL)
+        wait_for(lambda: not is_alive(killed))
+        assert _answered(program)  # the other is there
+        wait_for(lambda: len(now := children(program.process.pid)) == 2 and killed not in now)
+        wait_for(lambda: len(_processes(program)) > len(seen | {killed}), lambda: f"{seen}, {_processes(program)}")
+        counted = count(program, series)
+        assert counted >= 41  # what the dead one counted is not lost
+        assert count(program, "quoth_requests_running") >= 0
+        assert not list(program.folder.glob(f"quoth-metrics-*/gauge_live*_{killed}.db"))
+        program.process.terminate()
+        assert program.process.wait(PATIENCE) == 0
+    assert list(program.folder.iterdir()) == []
+
+
+def _after(program: Program, work: object) -> list[dict[str, object]]:
+    assert callable(work)
+    work()
+    return program.logged("request")
+
+
+def _processes(program: Program) -> set[object]:
+    _answered(program)
+    return {line["process"] for line in program.logged("request") if line["route"] == "/answer"}
+
+
+def _answered(program: Program) -> bool:
+    try:
+        return ask(program).status_code == 200
+    except httpx.TransportError:  # the connection had been given to the one that was killed
+        return ask(program).status_code == 200
+
+
+# Readiness
+
+
+def test_a_service_without_an_index_is_ready_after_the_first_upload(tmp_path: Path) -> None:
+    with serving(tmp_path / "index", tmp_path / "state", *OPEN, folder=tmp_path) as program:
+        program.wait_until_ready(503)
+        said = httpx.get(f"{program.url}/readyz", timeout=PATIENCE).json()
+        assert (said["ready"], said["checks"]["store"], said["checks"]["index"]) == (False, True, False)
+        assert httpx.get(f"{program.url}/healthz", timeout=PATIENCE).status_code == 200
+        refused = ask(program)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "no-index")
+        assert str(tmp_path) not in refused.text
+        assert int(refused.headers["retry-after"]) >= 1
+        text = f"# Canola\n\n{CANOLA}\n"
+        accepted = httpx.put(f"{program.url}/documents/canola.md", content=text, timeout=PATIENCE)
+        assert accepted.status_code == 202
+        program.wait_until_ready(200)
+        assert ask(program).json()["final_answer"] == CANOLA
+        assert httpx.get(program.url + accepted.headers["location"], timeout=PATIENCE).json()["state"] == "done"
+
+
+def test_a_service_whose_index_is_damaged_is_not_ready(own: SmallCorpus, tmp_path: Path) -> None:
+    with serving(own.index, tmp_path / "state", *OPEN, folder=tmp_path) as program:
+        program.wait_until_ready()
+        for file in own.index.glob("quoth.db*"):
+            file.write_bytes(b"damaged " * 4_096)
+        program.wait_until_ready(503)
+        said = httpx.get(f"{program.url}/readyz", timeout=PATIENCE).json()
+        assert (said["ready"], said["checks"]["index"]) == (False, False)
+        refused = ask(program)
+        assert (refused.status_code, set(refused.json())) == (503, {"error"})
+        assert str(tmp_path) not in refused.text
+        assert httpx.get(f"{program.url}/healthz", timeout=PATIENCE).status_code == 200
+        assert httpx.get(f"{program.url}/metrics", timeout=PATIENCE).status_code == 200
+    ran = finish(start("serve", "--no-auth", "--port", "0", "--index", own.index))
+    assert failed(ran), ran.talk
