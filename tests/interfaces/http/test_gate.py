@@ -361,6 +361,14 @@ def test_without_keys_no_other_page_may_ask(free: TestClient) -> None:
         assert (refused.status_code, error_of(refused)["code"]) == (403, "origin"), origin
 
 
+def test_without_keys_a_second_host_or_origin_does_not_get_by(free: TestClient) -> None:
+    for headers in (
+        [("Host", "127.0.0.1"), ("Host", "evil.example")],
+        [("Host", "127.0.0.1"), ("Origin", "http://127.0.0.1"), ("Origin", "https://evil.example")],
+    ):
+        assert free.get("/facets", headers=headers).status_code in {403, 421}
+
+
 def test_without_keys_a_simple_form_of_another_page_is_not_taken(free: TestClient) -> None:
     """A browser sends these without asking first, and old ones without an origin."""
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
@@ -417,6 +425,13 @@ def test_no_path_leads_out(free: TestClient, path: str) -> None:
     response = free.get(path)
     assert response.status_code == 404, path
     error_of(response)
+
+
+def test_who_asks_for_a_part_of_a_file_gets_the_whole(free: TestClient) -> None:
+    whole = free.get("/web/app.js").content
+    for part in ("bytes=0-3", "bytes=5-1", "bytes=zzz", "bytes=99999999-"):
+        response = free.get("/web/app.js", headers={"Range": part})
+        assert (response.status_code, response.content) == (200, whole)
 
 
 # Failures

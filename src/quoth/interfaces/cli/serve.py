@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 def command(
     index: IndexOption = DEFAULT_INDEX,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="Port to listen on; 0 is any free.")
-    ] = 8080,
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port to listen on; 0 is any free.")] = 8080,
     workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that answer.")] = 1,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no key; only on this machine.")] = False,
     profile: Annotated[

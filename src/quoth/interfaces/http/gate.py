@@ -76,8 +76,10 @@ class _Passage:
         self._app = app
         self._service = service
         self._method = scope["method"]
-        # HEAD is GET without the body, on every route; the server's own scope must not know.
-        self._scope = {**scope, "method": "GET"} if self._method == "HEAD" else scope
+        # HEAD is GET without the body, on every route. Parts of files are not served: who asks for one gets the whole.
+        # The server's own scope must not know of either.
+        whole = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        self._scope = {**scope, "method": "GET" if self._method == "HEAD" else self._method, "headers": whole}
         self._send = send
         self._cors = cors
         self._slow_seconds = slow_seconds
@@ -170,14 +172,17 @@ class _Passage:
 
     def _check_host(self) -> None:
         """Without keys any page that a browser has open could ask us under a name of its own, were it not for this."""
-        if self._service.keys is None and not _LOOPBACK.fullmatch(self._headers.get("host", "")):
+        if self._service.keys is not None:
+            return
+        hosts = self._headers.getlist("host")
+        if len(hosts) != 1 or not _LOOPBACK.fullmatch(hosts[0]):
             hint = "Open it as http://127.0.0.1, or serve with keys."
             raise HttpFault(421, "host", "without keys the service answers only on this machine", hint=hint)
 
     def _check_origin(self) -> None:
-        host, origin = self._headers.get("host", ""), self._headers.get("origin")
+        host = self._headers.get("host", "")
         own = {f"http://{host}", f"https://{host}"}
-        if origin is not None and origin not in own and not self._cors.allows(origin):
+        if not all(origin in own or self._cors.allows(origin) for origin in self._headers.getlist("origin")):
             hint = "Add the origin to service.cors, or open the service's own page."
             raise HttpFault(403, "origin", "another site's page may not ask this service", hint=hint)
 

@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from quoth import __version__
+from quoth.interfaces.guard.keys import Key, Scope
 from quoth.interfaces.http import described, metrics
 from quoth.interfaces.http.asking import Served, json_response
 
@@ -65,9 +66,15 @@ async def facets(request: Request, service: Served) -> Response:
             "sentences": info.sentences,
             "document_types": [{"value": kind, "documents": count} for kind, count in catalogue.types],
             "tags": {facet.name: [one.name for one in facet.values] for facet in profile.facets},
-            "uploads": service.writing is not None,
+            "uploads": service.writing is not None and may_write(request),
             "index": info.digest,
             "offset_unit": "codepoint",
         }
 
     return json_response(await service.run(request, work))
+
+
+def may_write(request: Request) -> bool:
+    """Whether whoever asks may upload; without keys everyone may."""
+    key: Key | None = request.scope["state"].get("key")
+    return key is None or Scope.WRITE in key.scopes

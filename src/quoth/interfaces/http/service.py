@@ -20,7 +20,7 @@ from quoth.interfaces.guard.keys import KeyFile
 from quoth.interfaces.guard.rates import Rates
 from quoth.interfaces.http import logs, metrics
 from quoth.interfaces.http.desk import Desk
-from quoth.interfaces.http.jobs import Jobs
+from quoth.interfaces.http.jobs import Job, Jobs
 from quoth.interfaces.http.library import Library
 from quoth.interfaces.http.marks import Marks
 from quoth.interfaces.http.originals import Originals
@@ -140,13 +140,6 @@ class Service:
         self._catalogue = listed
         return listed
 
-    def digest(self) -> str | None:
-        """Of the current generation; None where there is no index yet."""
-        try:
-            return self.quoth.info.digest
-        except NoIndex:
-            return None
-
     def profile(self) -> Profile:
         """Of the index; of the index that the first upload would make where there is none."""
         try:
@@ -203,7 +196,11 @@ class Writing:
         self.library = Library(plan.state / "files")
         self.audit = AuditLog(plan.state / "audit.jsonl")
         self.jobs = Jobs(plan.state / "service.db")
-        self.runner = Runner(self.jobs, self.library, ingest=self._ingest, remove=self._remove)
+        self.runner = Runner(self.jobs, self.library, ingest=self._ingest, remove=self._remove, ended=self._ended)
+
+    def _ended(self, job: Job, error: Mapping[str, str] | None) -> None:
+        outcome = "failed" if error else "done"
+        self.audit.record(action=job.kind.value, doc_id=job.doc_id, job=job.id, outcome=outcome, error=error)
 
     def _ingest(self, doc_ids: Sequence[str], progress: Progress) -> IngestReport:
         plan = self._plan

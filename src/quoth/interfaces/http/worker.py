@@ -17,6 +17,7 @@ from uvicorn.supervisors import Multiprocess
 from quoth.errors import QuothError, SettingsError
 from quoth.interfaces.http import logs
 from quoth.interfaces.http.app import make_app
+from quoth.interfaces.http.connection import BoundedConnection
 from quoth.interfaces.http.service import Plan
 from quoth.settings import Overrides
 
@@ -95,6 +96,7 @@ def serve(plan: Plan, sockets: Sequence[socket.socket], *, workers: int) -> None
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=BoundedConnection,
         ws="none",
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=round(plan.settings.grace_seconds) or None,

@@ -8,13 +8,12 @@ holds counts in that sum as the rarest possible, and lowers every score.
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import sqlite3
 import tempfile
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,6 +24,7 @@ from quoth.stores.embedded import generations, rows
 from quoth.stores.embedded.limits import Limits
 from quoth.stores.embedded.shards import Shard, evidence
 from quoth.stores.variants import MAX_GROUPS, Variant, alternatives, stemmer, variants
+from quoth.stores.weights import weigh
 from quoth.text.terms import index_terms
 
 PART = "lexical"
@@ -33,7 +33,7 @@ _META = "meta.json"  # tantivy's own list of its segments
 # A budget, not an allocation: 1 GB holds some ten million sentences, so that each shard is one segment.
 _BUDGET = 10**9
 
-_MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by place
+MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by place
 
 Segment: TypeAlias = dict[str, Any]
 """A segment as tantivy lists it."""
@@ -126,7 +126,7 @@ class LexicalIndex:
             raise generations.PartDamaged(f"{folder / PART}: {error}") from error
         self._schema = self._index.schema
         self._stemmer = stemmer()
-        self._sentences = self._searcher.num_docs
+        self.sentences = self._searcher.num_docs
 
     def _open(self, folder: Path) -> tantivy.Index:
         if not os.access(folder, os.W_OK):  # tantivy locks a file even to read, so it reads a copy
@@ -141,42 +141,44 @@ class LexicalIndex:
         """Prepare a question; None when nothing in it can be searched for."""
         asked = [alternatives(group, self._stemmer) for group in groups[:MAX_GROUPS]]
         weighed = [self._weigh(variants) for variants in dict.fromkeys(asked) if variants]
-        if not weighed or self._sentences == 0:
+        if not weighed or self.sentences == 0:
             return None
-        clauses = [(tantivy.Occur.Should, query) for query, _ in weighed if query is not None]
-        query = tantivy.Query.boolean_query(clauses) if clauses else tantivy.Query.empty_query()
-        return Plan(query, sum(worth for _, worth in weighed))
+        return Plan(together(query for query, _ in weighed), sum(worth for _, worth in weighed))
 
     def top(self, plan: Plan, count: int, limits: Limits) -> dict[int, float]:
         """Rows of the `count` best sentences within `limits` with their scores.
 
         Best first; equal scores in the order of the shards, of document ids in each, and of sentences.
         """
-        query = plan.query
-        if not limits.anywhere:
-            clauses = [(tantivy.Occur.Must, query)]
-            clauses += [(tantivy.Occur.Must, self._anyone(field, ids)) for field, ids in _clauses(limits)]
-            query = tantivy.Query.boolean_query(clauses)
-        best = [(-_share(hit.score, plan), hit.place, hit.row) for hit in self._found(query, count + _MARGIN)]
-        return {row: -share for share, _, row in sorted(best)[:count]}
+        found = self.found(self.within(plan.query, limits), count + MARGIN)
+        best = [(-share(hit.score, plan.ideal), hit.place, hit.row) for hit in found]
+        return {row: -of_ideal for of_ideal, _, row in sorted(best)[:count]}
 
     def scores(self, plan: Plan, wanted: Collection[int]) -> dict[int, float]:
         """The score of each wanted row, 0 to 1."""
         if not wanted:
             return {}
         both = [(tantivy.Occur.Must, self._anyone("row", wanted)), (tantivy.Occur.Should, plan.query)]
-        found = {hit.row: hit.score for hit in self._found(tantivy.Query.boolean_query(both), len(wanted))}
-        return {row: _share(found.get(row, 0.0), plan) for row in wanted}
+        found = {hit.row: hit.score for hit in self.found(tantivy.Query.boolean_query(both), len(wanted))}
+        return {row: share(found.get(row, 0.0), plan.ideal) for row in wanted}
 
     def frequency(self, term: str) -> int:
         """How many sentences hold every word of `term`."""
         held = variants(term, self._stemmer)
-        if not held or self._sentences == 0:
+        if not held or self.sentences == 0:
             return 0
-        either = [(tantivy.Occur.Should, self._all_of(variant)) for variant in held]
-        return self._count(tantivy.Query.boolean_query(either))
+        return self._count(together(map(self.all_of, held)))
 
-    def _found(self, query: tantivy.Query, limit: int) -> list[Hit]:
+    def within(self, query: tantivy.Query, limits: Limits) -> tantivy.Query:
+        """`query` for the sentences that `limits` let through; the scores stay."""
+        if limits.anywhere:
+            return query
+        clauses = [(tantivy.Occur.Must, query)]
+        clauses += [(tantivy.Occur.Must, self._anyone(field, ids)) for field, ids in _clauses(limits)]
+        return tantivy.Query.boolean_query(clauses)
+
+    def found(self, query: tantivy.Query, limit: int) -> list[Hit]:
+        """The best `limit` sentences, best first."""
         hits = self._searcher.search(query, limit=max(1, limit), count=False).hits
         found = self._searcher.fast_field_values("row", [address for _, address in hits])
         return [
@@ -186,36 +188,24 @@ class LexicalIndex:
         ]
 
     def _weigh(self, variants: Sequence[Variant]) -> tuple[tantivy.Query | None, float]:
-        """The query for one group, and the most that it is worth: the idf of the word as asked, where it occurs.
+        """The query for one group, and the most that it is worth."""
+        boosts, worth = weigh(variants, self.sentences, held=self.held)
+        queries = [boosted(self.all_of(variant), boost) for variant, boost in boosts.items()]
+        return either(queries), worth
 
-        A synonym is never worth more than the word it stands for, or a rare one would outweigh the question.
-        """
-        occurring = {variant: held for variant in variants if (held := self._held(variant)) > 0}
-        if not occurring:
-            return None, self._idf(0)
-        asked = occurring.get(variants[0]) or max(occurring.values())
-        worth = self._idf(asked)
-        queries = []
-        for variant, held in occurring.items():
-            natural = sum(self._idf(self._held((token,))) for token in variant)
-            boost = min(worth, self._idf(held)) / natural
-            query = self._all_of(variant)
-            queries.append(query if boost == 1 else tantivy.Query.boost_query(query, boost))
-        return (queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(queries)), worth
-
-    def _held(self, variant: Variant) -> int:
+    def held(self, variant: Variant) -> int:
+        """How many sentences hold every token of `variant`."""
         if len(variant) == 1:
             return self._searcher.doc_freq("body", variant[0])
-        return self._count(self._all_of(variant))
-
-    def _idf(self, held: int) -> float:
-        return math.log(1 + (self._sentences - held + 0.5) / (held + 0.5))
+        return self._count(self.all_of(variant))
 
     def _count(self, query: tantivy.Query) -> int:
         return int(self._searcher.search(query, limit=1, count=True).count)  # type: ignore[attr-defined]
 
-    def _all_of(self, variant: Variant) -> tantivy.Query:
+    def all_of(self, variant: Variant, boosts: Sequence[float] = ()) -> tantivy.Query:
+        """Match what holds every token of `variant`, each with its own boost where `boosts` are given."""
         terms = [tantivy.Query.term_query(self._schema, "body", token, "freq") for token in variant]
+        terms = [boosted(term, boost) for term, boost in zip(terms, boosts, strict=True)] if boosts else terms
         return terms[0] if len(terms) == 1 else tantivy.Query.boolean_query([(tantivy.Occur.Must, t) for t in terms])
 
     def _anyone(self, field: str, ids: Collection[int]) -> tantivy.Query:
@@ -230,8 +220,26 @@ def _clauses(limits: Limits) -> Iterator[tuple[str, Collection[int]]]:
         yield "tag", ids
 
 
-def _share(score: float, plan: Plan) -> float:
-    return round(min(1.0, score / plan.ideal), 6)
+def share(score: float, ideal: float) -> float:
+    """What `score` is of that of the ideal sentence, at most 1."""
+    return round(min(1.0, score / ideal), 6)
+
+
+def boosted(query: tantivy.Query, boost: float) -> tantivy.Query:
+    return query if boost == 1 else tantivy.Query.boost_query(query, boost)
+
+
+def either(queries: Sequence[tantivy.Query]) -> tantivy.Query | None:
+    """Score by the best of `queries`; None where there is none."""
+    if len(queries) < 2:
+        return queries[0] if queries else None
+    return tantivy.Query.disjunction_max_query(queries)
+
+
+def together(queries: Iterable[tantivy.Query | None]) -> tantivy.Query:
+    """Score by the sum of `queries`, of which any will do."""
+    clauses = [(tantivy.Occur.Should, query) for query in queries if query is not None]
+    return tantivy.Query.boolean_query(clauses) if clauses else tantivy.Query.empty_query()
 
 
 def _schema() -> tantivy.Schema:

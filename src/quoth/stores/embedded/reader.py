@@ -59,15 +59,15 @@ class EmbeddedReader:
 
     def search(self, query: Query) -> Candidates:
         with reading(self._place):
-            limits = self._limits(query.filters)
-            plan = self._lexical.plan(query.terms) if query.terms else None
-            lexical = {} if plan is None else self._lexical.top(plan, query.candidates, limits)
-            vector = self._checked(query.vector)
+            limits = self.limits(query.filters)
+            plan = self.lexical.plan(query.terms) if query.terms else None
+            lexical = {} if plan is None else self.lexical.top(plan, query.candidates, limits)
+            vector = self.checked(query.vector)
             dense_rows = [] if vector is None else self._nearest(vector, query.candidates, limits)
             return self._candidates(plan, vector, lexical=lexical, dense_rows=dense_rows)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        return {term: self._lexical.frequency(term) for term in terms}
+        return {term: self.lexical.frequency(term) for term in terms}
 
     def document(self, doc_id: str) -> Document | None:
         with reading(self._place):
@@ -127,11 +127,11 @@ class EmbeddedReader:
         return rows.unpack(stored.reshape(-1, self._info.model.dimension))
 
     @property
-    def _lexical(self) -> LexicalIndex:
+    def lexical(self) -> LexicalIndex:
         return self._indexes.lexical(self._rebuild)
 
     @property
-    def _dense(self) -> DenseIndex:
+    def dense(self) -> DenseIndex:
         return self._indexes.dense(self._rebuild)
 
     def _rebuild(self) -> None:
@@ -144,7 +144,7 @@ class EmbeddedReader:
             previous=None,
         )
 
-    def _checked(self, vector: Vectors | None) -> Vectors | None:
+    def checked(self, vector: Vectors | None) -> Vectors | None:
         if vector is None:
             return None
         if vector.shape != (self._info.model.dimension,):
@@ -154,7 +154,7 @@ class EmbeddedReader:
             )
         return vector.astype(np.float32, copy=False)  # another type would copy the whole matrix to match
 
-    def _limits(self, filters: Filters) -> Limits:
+    def limits(self, filters: Filters) -> Limits:
         """The filters as rows and ids. What does not exist is in no list, and so matches nothing."""
         tests: list[str] = []
         values: list[object] = []
@@ -180,8 +180,8 @@ class EmbeddedReader:
         return Limits(documents, tags)
 
     def _nearest(self, vector: Vectors, count: int, limits: Limits) -> list[int]:
-        nearest = self._dense.top(vector, count, self._dense.allowed(limits))
-        return [int(row) for row in self._dense.rows[nearest]]
+        nearest = self.dense.top(vector, count, self.dense.allowed(limits))
+        return [int(row) for row in self.dense.rows[nearest]]
 
     def _candidates(
         self, plan: Plan | None, vector: Vectors | None, *, lexical: Mapping[int, float], dense_rows: list[int]
@@ -190,10 +190,10 @@ class EmbeddedReader:
         found = sorted({*lexical, *dense_rows})
         if not found:
             return Candidates((), np.empty((0, self._info.model.dimension), dtype=np.float32))
-        positions = self._dense.positions(np.array(found, dtype=np.int64))
+        positions = self.dense.positions(np.array(found, dtype=np.int64))
         by_dense = set(dense_rows)
-        others = {} if plan is None else self._lexical.scores(plan, by_dense - lexical.keys())
-        vectors = self._dense.take(positions)
+        others = {} if plan is None else self.lexical.scores(plan, by_dense - lexical.keys())
+        vectors = self.dense.take(positions)
         dense = np.zeros(len(found)) if vector is None else cosines(vector, vectors)
         items = [
             Candidate(

@@ -61,7 +61,7 @@ def deal(connection: sqlite3.Connection, layout: Layout) -> tuple[Shard, ...]:
     (sentences,) = connection.execute("SELECT count(*) FROM sentences WHERE embedding IS NOT NULL").fetchone()
     dealt: list[list[tuple[str, int, str]]] = [[] for _ in range(layout.shards(sentences))]
     for doc_id, row, fingerprint in connection.execute("SELECT id, row, fingerprint FROM documents ORDER BY id"):
-        dealt[_lot(doc_id) % len(dealt)].append((doc_id, row, fingerprint))
+        dealt[lot(doc_id) % len(dealt)].append((doc_id, row, fingerprint))
     many = sentences > max(layout.faiss_threshold, 1)
     faiss = many and find_spec("faiss") is not None
     if many and not faiss:
@@ -87,7 +87,8 @@ def evidence(connection: sqlite3.Connection, shard: Shard, *, columns: str, join
         yield from connection.execute(sql, (document,))
 
 
-def _lot(doc_id: str) -> int:
+def lot(doc_id: str) -> int:
+    """What decides the shard of a document: its remainder by their number."""
     return int.from_bytes(hashlib.sha256(doc_id.encode()).digest()[:8], "big")
 
 

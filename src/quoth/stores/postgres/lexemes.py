@@ -6,7 +6,6 @@ that begins with a letter is one word to it, whatever it stands for; so that is 
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from functools import cache
 import tantivy
 
 from quoth.stores.variants import MAX_GROUPS, alternatives, stemmer, variants
+from quoth.stores.weights import norm
 from quoth.text.terms import index_terms
 
 _MAX_VECTOR = 1_000_000  # bytes; PostgreSQL refuses a tsvector of 2 ** 20
@@ -65,12 +65,6 @@ def indexed(search_text: str) -> Indexed:
     return Indexed(" ".join(_fitting(found)), len(found), norm(len(found)))
 
 
-def norm(length: int) -> int:
-    """`length` as tantivy keeps it in one byte: exact up to 40, and then in ever larger steps."""
-    norms = _norms()
-    return norms[bisect.bisect_right(norms, length) - 1]
-
-
 def asked(groups: Sequence[Sequence[str]]) -> Asked | None:
     """The words of a question; None when nothing in it can be searched for."""
     distinct = dict.fromkeys(alternatives(group, _analyzer()) for group in groups[:MAX_GROUPS])
@@ -108,14 +102,3 @@ def _fitting(found: Sequence[str]) -> Iterator[str]:
 @cache
 def _analyzer() -> tantivy.TextAnalyzer:
     return stemmer()
-
-
-@cache
-def _norms() -> tuple[int, ...]:
-    norms = list(range(41))
-    step = 2
-    while len(norms) < 256:
-        last = norms[-1]
-        norms.extend(last + step * number for number in range(1, 9))
-        step *= 2
-    return tuple(norms)
