@@ -72,12 +72,12 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def _with_threads(given: Overrides, workers: int) -> Overrides:
     """Unless the user says otherwise, the processes share the cores, which each would take for its own."""
-    key = "embedding.threads"
-    named = key in given.flags or key in given.environment or "threads" in (given.file.get("embedding") or {})
-    if workers == 1 or named:
+    if workers == 1:
         return given
-    share = max(1, available_cores() // workers)
-    return replace(given, flags={**given.flags, key: str(share)})
+    key, share = "embedding.threads", str(max(1, available_cores() // workers))
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", share)  # numpy's, in the processes that are yet to begin
+    named = key in given.flags or key in given.environment or "threads" in (given.file.get("embedding") or {})
+    return given if named else replace(given, flags={**given.flags, key: share})
 
 
 def _check_index(plan: Plan) -> None:

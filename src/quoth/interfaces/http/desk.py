@@ -53,8 +53,8 @@ class Desk:
         self, work: Callable[[], _Result], *, is_gone: IsGone | None = None, patient: bool = False
     ) -> _Result:
         """The result of `work`. `patient` work waits its turn however long the queue is: its caller bounds it."""
-        if not patient and self._free.locked() and self.waiting >= self._queue:
-            raise busy(self.retry_seconds())
+        if not patient:
+            self.check_room()
         until = time.monotonic() + self._seconds
         await self._turn(math.inf if patient else until, is_gone)
         try:
@@ -74,6 +74,11 @@ class Desk:
             if future.done() and not future.cancelled():
                 return future.result()  # just in time; or the work itself ran into a timeout, which is raised here
             raise too_slow(self._seconds) from None
+
+    def check_room(self) -> None:
+        """Send away whoever comes when the queue is full."""
+        if self._free.locked() and self.waiting >= self._queue:
+            raise busy(self.retry_seconds())
 
     def retry_seconds(self) -> int:
         """When it is worth coming again, as far as one can say."""

@@ -23,6 +23,7 @@ from quoth.interfaces.http.service import Service
 OPEN = frozenset({"/", "/favicon.ico", "/healthz", "/health", "/readyz", "/openapi.json"})
 """What needs no key: it says nothing about the documents."""
 _OPEN_FOLDER = "/web/"
+_ASKING = frozenset({"/answer", "/retrieve", "/webhook/arc-retrieval"})
 _NUMBER = re.compile(r"[0-9]+")
 _LONGEST_NUMBER = 15
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -114,6 +115,8 @@ class _Passage:
             await self._out({"type": "http.response.body", "body": b""})
             return
         await self._admit()
+        if self._scope["path"] in _ASKING:  # before the body is read and checked, which costs more than to say no
+            self._service.desk.check_room()
         self._scope["state"]["key"] = self._key
         await self._app(self._scope, self._limited(receive), self._out)
 

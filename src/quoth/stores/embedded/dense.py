@@ -141,11 +141,17 @@ class DenseIndex:
 
     def top(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
         """Positions of the `count` nearest, best first; equal cosines (to six decimals) by position."""
+        return self.nearest(query, count, allowed)[0][: max(0, count)]
+
+    def nearest(self, query: Vectors, count: int, allowed: Positions | None) -> tuple[Positions, NDArray[np.float64]]:
+        """The `count` nearest and all that are as near as the last of them: positions and cosines, ordered as `top`."""
         if count <= 0 or len(self.rows) == 0 or (allowed is not None and len(allowed) == 0):
-            return np.empty(0, dtype=np.int64)
+            return np.empty(0, dtype=np.int64), np.empty(0)
         near = self._search.nearest(query, count, allowed)
-        order = np.lexsort((near, -cosines(query, self.take(near))))
-        return near[order[:count]]
+        found = cosines(query, self.take(near))
+        order = np.lexsort((near, -found))
+        order = order[found[order] >= found[order[:count][-1]]]
+        return near[order], found[order]
 
     def take(self, positions: Positions) -> Vectors:
         return self._split.take(positions)

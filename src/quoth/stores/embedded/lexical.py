@@ -167,7 +167,7 @@ class LexicalIndex:
         held = variants(term, self._stemmer)
         if not held or self.sentences == 0:
             return 0
-        return self._count(together(map(self.all_of, held)))
+        return self._count(together(map(self._all_of, held)))
 
     def within(self, query: tantivy.Query, limits: Limits) -> tantivy.Query:
         """`query` for the sentences that `limits` let through; the scores stay."""
@@ -190,22 +190,26 @@ class LexicalIndex:
     def _weigh(self, variants: Sequence[Variant]) -> tuple[tantivy.Query | None, float]:
         """The query for one group, and the most that it is worth."""
         boosts, worth = weigh(variants, self.sentences, held=self.held)
-        queries = [boosted(self.all_of(variant), boost) for variant, boost in boosts.items()]
+        queries = [boosted(self._all_of(variant), boost) for variant, boost in boosts.items()]
         return either(queries), worth
 
     def held(self, variant: Variant) -> int:
         """How many sentences hold every token of `variant`."""
         if len(variant) == 1:
             return self._searcher.doc_freq("body", variant[0])
-        return self._count(self.all_of(variant))
+        return self._count(self._all_of(variant))
 
     def _count(self, query: tantivy.Query) -> int:
         return int(self._searcher.search(query, limit=1, count=True).count)  # type: ignore[attr-defined]
 
-    def all_of(self, variant: Variant, boosts: Sequence[float] = ()) -> tantivy.Query:
-        """Match what holds every token of `variant`, each with its own boost where `boosts` are given."""
-        terms = [tantivy.Query.term_query(self._schema, "body", token, "freq") for token in variant]
-        terms = [boosted(term, boost) for term, boost in zip(terms, boosts, strict=True)] if boosts else terms
+    def _all_of(self, variant: Variant) -> tantivy.Query:
+        return self.every([(token, 1.0) for token in variant])
+
+    def every(self, tokens: Sequence[tuple[str, float]]) -> tantivy.Query:
+        """Match what holds every token, each with its boost."""
+        terms = [
+            boosted(tantivy.Query.term_query(self._schema, "body", token, "freq"), boost) for token, boost in tokens
+        ]
         return terms[0] if len(terms) == 1 else tantivy.Query.boolean_query([(tantivy.Occur.Must, t) for t in terms])
 
     def _anyone(self, field: str, ids: Collection[int]) -> tantivy.Query:

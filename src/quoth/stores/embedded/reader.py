@@ -203,16 +203,25 @@ class EmbeddedReader:
                 found_by=("lexical",) * (row in lexical) + ("dense",) * (row in by_dense),
                 tokens=tokens,
             )
-            for row, sentence, cosine, tokens in zip(found, self._rows(found), dense, self._tokens(found), strict=True)
+            for row, sentence, cosine, tokens in zip(found, self.rows(found), dense, self.tokens(found), strict=True)
         ]
         order = sorted(range(len(items)), key=lambda place: items[place].sentence.id)
         return Candidates(tuple(items[place] for place in order), vectors[order])
 
-    def _rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
+    def rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
+        """The sentences of these rows, by row."""
         test = "s.row IN (SELECT value FROM json_each(?)) ORDER BY s.row"
         return self._sentences(test, (json.dumps(wanted),))
 
-    def _tokens(self, wanted: Sequence[int]) -> Iterator[bytes]:
+    def ordinals(self, wanted: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """The document's id and the place in it of these rows, by row."""
+        return self._connection.execute(
+            f"SELECT d.id, s.ordinal {_JOINED} WHERE s.row IN (SELECT value FROM json_each(?)) ORDER BY s.row",
+            (json.dumps(wanted),),
+        )
+
+    def tokens(self, wanted: Sequence[int]) -> Iterator[bytes]:
+        """The codes of the tokens of these rows, by row."""
         found = self._connection.execute(
             "SELECT e.tokens FROM sentences s JOIN embeddings e ON e.id = s.embedding "
             "WHERE s.row IN (SELECT value FROM json_each(?)) ORDER BY s.row",

@@ -1,0 +1,61 @@
+"""The documents and vectors of an index, to be written again into others without a model."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from quoth.protocols import Progress
+from quoth.stores.embedded import EmbeddedStore, schema
+from quoth.stores.embedded.rows import embedding_key
+from quoth.types import SplitDocument, Vectors
+
+
+class ReplayEmbedder:
+    """Gives each text the vector and the codes that an embedded index keeps of it, to the bit."""
+
+    def __init__(self, place: Path) -> None:
+        with EmbeddedStore(place).read() as reader:
+            self.identity = reader.info.model
+        self.has_tokens = True
+        self._database = f"{(place / schema.DATABASE).absolute().as_uri()}?mode=ro"
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        return self.embed_tokens(texts, progress=progress)[0]
+
+    def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
+        keys = [embedding_key(self.identity, text) for text in texts]
+        with closing(sqlite3.connect(self._database, uri=True)) as connection:
+            found = [
+                connection.execute("SELECT vector, tokens FROM embeddings WHERE key = ?", (key,)).fetchone()
+                for key in keys
+            ]
+        if progress is not None:
+            progress("embedding", len(texts), len(texts))
+        vectors = np.stack([np.frombuffer(vector, dtype=np.float16).astype(np.float32) for vector, _ in found])
+        return vectors, [tokens for _, tokens in found]
+
+    def embed_question(self, text: str) -> tuple[Vectors, None]:
+        raise NotImplementedError(f"no vector is kept of a question: {text}")
+
+
+def documents_of(store: EmbeddedStore) -> Iterator[SplitDocument]:
+    """Every document as it was written."""
+    known = store.known()
+    with store.read() as reader:
+        for listed in reader.documents():
+            document = reader.document(listed.id)
+            assert document is not None
+            pages = (reader.page(listed.id, number + 1) for number in range(listed.pages))
+            yield SplitDocument(
+                document,
+                tuple(reader.sentences(listed.id)),
+                reader.passages(listed.id),
+                tuple(page for page in pages if page is not None),
+                known[listed.id].root,
+                known[listed.id].fingerprint,
+            )
