@@ -224,10 +224,10 @@ def test_the_keys_are_mounted_as_a_folder() -> None:
     spec = named("Deployment", "quoth", "embedded")["spec"]["template"]["spec"]
     mounts = [mount for one in spec["containers"] for mount in one["volumeMounts"]]
     (folder,) = (mount["mountPath"] for mount in mounts if mount["name"] == "keys")
-    (state,) = (mount["mountPath"] for mount in mounts if mount["name"] == "state")
+    settings = named("ConfigMap", "quoth-settings", "embedded")["data"]
 
     assert not [mount for mount in mounts if "subPath" in mount]
-    assert spec["initContainers"][0]["command"][-2:] == [f"{folder}/keys.json", f"{state}/keys.json"]
+    assert settings["QUOTH_SERVICE_KEYS"] == f"{folder}/keys.json"
 
 
 def test_the_service_talks_to_nobody_but_its_database() -> None:

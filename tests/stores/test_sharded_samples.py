@@ -11,12 +11,15 @@ from quoth.interfaces.python import Quoth
 from quoth.questions import read_questions
 from quoth.render import json_line, outcome_json
 from quoth.render_retrieval import retrieval_json
-from quoth.settings import NO_OVERRIDES
+from quoth.settings import Overrides
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.sharded import ShardedStore, write_shards
 from quoth.types import Question
 
 from .replay import ReplayEmbedder, documents_of
+
+SEARCHED = Overrides({"cache": {"result_seconds": 0}}, {}, {})
+"""What one index found is not kept: it would be given again for the other, which has the same digest."""
 
 
 @pytest.fixture(scope="session", params=["agriculture", "governance"])
@@ -36,7 +39,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         progress=None,
     )
     assert made.digest == info.digest
-    return request.param, Quoth(one, NO_OVERRIDES), Quoth(ShardedStore(place), NO_OVERRIDES)
+    return request.param, Quoth(one, SEARCHED), Quoth(ShardedStore(place), SEARCHED)
 
 
 def questions(name: str) -> Iterator[Question]:
