@@ -49,11 +49,15 @@ def default_cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def open_store(place: str | Path, settings: StoreSettings) -> Store:
-    """The index in a folder, or in the PostgreSQL database of an address."""
+    """The index in a folder, whole or in shards, or in the PostgreSQL database of an address."""
     if is_database(place):
         from quoth.stores.postgres import PostgresStore
 
         return PostgresStore(str(place), schema=settings.schema, vectors=settings.vectors, ef_search=settings.ef_search)
+    if (Path(place) / "cluster.json").exists():
+        from quoth.stores.sharded import ShardedStore
+
+        return ShardedStore(Path(place), faiss_threshold=settings.faiss_threshold)
     from quoth.stores.embedded import EmbeddedStore
 
     return EmbeddedStore(Path(place), faiss_threshold=settings.faiss_threshold)

@@ -105,12 +105,12 @@ def corpora(draw: st.DrawFn) -> list[SplitDocument]:
     return documents
 
 
-def questions(most_groups: int) -> st.SearchStrategy[Query]:
+def questions() -> st.SearchStrategy[Query]:
     words = st.sampled_from([*WORDS, "unheard", "lime soil"])
     return st.builds(
         Query,
         vector=st.none() | st.sampled_from(WORDS).map(lambda word: HashEmbedder().embed([word])[0]),
-        terms=st.lists(st.lists(words, min_size=1, max_size=3).map(tuple), max_size=most_groups).map(tuple),
+        terms=st.lists(st.lists(words, min_size=1, max_size=3).map(tuple), max_size=6).map(tuple),
         candidates=st.integers(0, 8),
         filters=st.sampled_from(
             [
@@ -123,8 +123,8 @@ def questions(most_groups: int) -> st.SearchStrategy[Query]:
     )
 
 
-@settings(max_examples=12, deadline=None)
-@given(corpora(), st.integers(1, 5), st.lists(questions(2), min_size=6, max_size=6), st.sampled_from([2, 8, 4096]))
+@settings(max_examples=16, deadline=None)
+@given(corpora(), st.integers(1, 5), st.lists(questions(), min_size=8, max_size=8), st.sampled_from([2, 8, 4096]))
 def test_the_candidates_are_those_of_one_index(
     documents: list[SplitDocument], shards: int, asked: list[Query], smallest_shard: int
 ) -> None:
@@ -138,31 +138,6 @@ def test_the_candidates_are_those_of_one_index(
         with one.read() as reader, several.read() as readers:
             terms = [*WORDS, "unheard", "lime soil"]
             assert readers.frequencies(terms) == reader.frequencies(terms)
-        one.close()
-        several.close()
-
-
-@settings(max_examples=8, deadline=None)
-@given(corpora(), st.integers(2, 5), st.lists(questions(6), min_size=6, max_size=6))
-def test_of_many_words_the_sixth_decimal_is_the_last_to_agree(
-    documents: list[SplitDocument], shards: int, asked: list[Query]
-) -> None:
-    # Tantivy adds up more than two words in an order of its own, in single precision.
-    with tempfile.TemporaryDirectory() as folder:
-        one, several = both(Path(folder), documents, shards=shards, smallest_shard=8)
-        for query in asked:
-            alone = {item.sentence.id: item for item in search(one, query).items}
-            together = {item.sentence.id: item for item in search(several, query).items}
-
-            for name in alone.keys() & together.keys():
-                assert together[name].lexical == pytest.approx(alone[name].lexical, abs=1.1e-6)
-                assert together[name].dense == alone[name].dense
-            assert len(alone) == len(together)
-            if alone.keys() != together.keys():
-                found = [item.lexical for item in alone.values() if "lexical" in item.found_by]
-                for name in alone.keys() ^ together.keys():  # only a tie at the cut may be settled otherwise
-                    item = alone.get(name) or together[name]
-                    assert item.lexical == pytest.approx(min(found), abs=2.1e-6)
         one.close()
         several.close()
 

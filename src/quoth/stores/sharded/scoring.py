@@ -1,7 +1,7 @@
 """BM25 by the statistics of the whole index, worked out as tantivy does it: in single precision, step by step.
 
-Tantivy adds up the words of a question in an order that depends on where it is in its files. Up to two words that comes
-to the same; of more, the sum that is given here is the exact one, rounded once.
+Tantivy adds up the words of a question in the order in which they are asked for, and the tokens of a variant rarest
+first, as they are in each of its segments: of three tokens or more, the last bit may be another than here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def weights(groups: Sequence[Sequence[Variant]], held: Mapping[Variant, int], *,
     return Weights(
         groups=tuple(
             tuple(
-                tuple((token, _weight(evidence, held[(token,)], boost)) for token in variant)
+                tuple(
+                    (token, _weight(evidence, held[(token,)], boost))
+                    for token in sorted(variant, key=lambda token: held[(token,)])
+                )
                 for variant, boost in boosts.items()
             )
             for boosts, _ in weighed
@@ -81,19 +84,22 @@ class Scorer:
 
     def score(self, search_text: str) -> float:
         counts, length = _counted(search_text)
-        return _single(sum(self._best(group, counts, length) for group in self._weights.groups))
+        total = 0.0
+        for group in self._weights.groups:
+            total = _single(total + self._best(group, counts, length))
+        return total
 
     def _best(self, group: Sequence[WeighedVariant], counts: Mapping[str, int], length: int) -> float:
         best = 0.0
         for variant in group:
-            points = 0.0
+            points = []
             for token, weight in variant:
                 often = counts.get(token)
                 if often is None:
                     break
-                points += _single(weight * self._factor(often, length))
+                points.append(_single(weight * self._factor(often, length)))
             else:
-                best = max(best, _single(points))
+                best = max(best, points[0] if len(points) == 1 else _together(points))
         return best
 
     def _factor(self, often: int, length: int) -> float:
@@ -102,6 +108,14 @@ class Scorer:
             slowed = _K1 * (_ONE - _B + _B * np.float32(length) / np.float32(self._weights.average))
             factor = self._factors[often, length] = float(np.float32(often) / (np.float32(often) + slowed))
         return factor
+
+
+def _together(points: Sequence[float]) -> float:
+    """The points of a variant's tokens, rarest first: of the first two, and then of all others."""
+    others = 0.0
+    for one in points[2:]:
+        others = _single(others + one)
+    return _single(_single(points[0] + points[1]) + others)
 
 
 def _single(value: float) -> float:
