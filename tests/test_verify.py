@@ -140,3 +140,28 @@ def test_a_result_must_say_what_it_cites(more: dict[str, Any], expected: list[st
     result = {"question_id": "7", "answer_sentences": [citation(0, 14, "Sow at 2.5 cm.")], **more}
 
     assert [failure.why for failure in verify_run([result], TEXTS.get).failures] == expected
+
+
+def test_what_the_sources_say_that_disagree_is_checked_too() -> None:
+    right = citation(16, 20, "Roll", lead={"text": "Sow", "start": 0, "end": 3})
+    for wrong, said in (
+        (citation(0, 3, "Sew"), "the document says 'Sow', the citation 'Sew'"),
+        ({"says": "Sew"}, "it has no doc_id, start, end and text"),
+        ("Sew", "it has no doc_id, start, end and text"),
+    ):
+        conflicts = [{"kind": "number", "statements": [right, wrong]}, {"statements": []}]
+        found = verify_run([{"question_id": "7", "answer_sentences": [], "conflicts": conflicts}], TEXTS.get)
+        assert (found.citations, [one.why for one in found.failures]) == (3, [said])
+
+
+@pytest.mark.parametrize("conflicts", ["x", 7, [7], {"statements": 7}, [{"statements": {}}]])
+def test_what_is_no_conflict_does_not_pass(conflicts: object) -> None:
+    found = verify_run([{"question_id": "7", "conflicts": conflicts}], TEXTS.get)
+
+    assert [one.why for one in found.failures] == ["it has no doc_id, start, end and text"]
+
+
+def test_a_result_without_an_id_has_none() -> None:
+    (failure,) = verify_run([{"answer_sentences": [citation(0, 3, "Sew")]}], TEXTS.get).failures
+
+    assert failure.question_id == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from quoth.errors import OffsetMismatch
@@ -37,18 +38,20 @@ class Verification:
 
 
 def verify_run(results: Iterable[Mapping[str, Any]], text_of: TextOf) -> Verification:
-    """Check every citation (answers and nearest evidence, with their leads) of a run's JSON objects."""
+    """Check every citation (answers, sides of conflicts and nearest evidence, with their leads) of a run's objects."""
     count = 0
     failures: list[Failure] = []
     for result in results:
+        named = result.get("question_id")
+        question_id = "" if named is None else str(named)
         if (why := _contradiction(result)) is not None:
-            failures.append(Failure(str(result.get("question_id")), "-", 0, 0, why))
+            failures.append(Failure(question_id, "-", 0, 0, why))
         for citation in _citations(result):
             count += 1
             why = _why_wrong(citation, text_of)
             if why is not None:
                 place = (citation.get("doc_id"), citation.get("start"), citation.get("end"))
-                failures.append(Failure(str(result.get("question_id")), *place, why))  # type: ignore[arg-type]
+                failures.append(Failure(question_id, *place, why))  # type: ignore[arg-type]
     return Verification(count, tuple(failures))
 
 
@@ -63,10 +66,21 @@ def _contradiction(result: Mapping[str, Any]) -> str | None:
 
 
 def _citations(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    for citation in [*(result.get("answer_sentences") or ()), *(result.get("nearest") or ())]:
+    for citation in chain(result.get("answer_sentences") or (), _sides(result), result.get("nearest") or ()):
         yield citation
         if citation.get("lead"):
             yield {"doc_id": citation.get("doc_id"), **citation["lead"]}
+
+
+def _sides(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """What the sources say that disagree; one that is no citation at all is an empty one, which cannot hold."""
+    for conflict in _list(result.get("conflicts")):
+        for side in _list(conflict.get("statements") if isinstance(conflict, Mapping) else conflict):
+            yield side if isinstance(side, Mapping) else {}
+
+
+def _list(found: Any) -> list[Any]:  # noqa: ANN401 - any JSON
+    return found if isinstance(found, list) else [] if found is None else [found]
 
 
 def _why_wrong(citation: Mapping[str, Any], text_of: TextOf) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from corpus.formats.pdf_files import Sheet, lines, pdf
 from quoth.errors import CorpusError, QuestionError
 from quoth.interfaces.graphemes import parts_grapheme
 from quoth.interfaces.python import Quoth
-from quoth.interfaces.spans import span_json
+from quoth.interfaces.spans import LONGEST_SLICE, DocumentChanged, span_json
 from quoth.profiles import parse_profile
 from quoth.types import Page
 
@@ -76,7 +77,7 @@ def span_of(town: Quoth, doc_id: str, quote: str, *, around: int) -> dict[str, A
 
 def span_at(town: Quoth, doc_id: str, start: int, end: int, *, around: int) -> dict[str, Any]:
     with town.reading() as reader:
-        found = span_json(reader, doc_id, start, end, around=around, profile=parse_profile(PROFILE))
+        found = span_json(reader, doc_id, start, end, around=around, profile=parse_profile(PROFILE), cited=None)
     text = text_of(town, doc_id)
     first = start - len(found["before"])
     assert set(found) == KEYS
@@ -175,7 +176,7 @@ def test_only_the_pages_near_a_quote_are_read(town: Quoth, monkeypatch: pytest.M
             return stored(reader, doc_id, number)
 
         monkeypatch.setattr(type(reader), "page", counted)
-        span_json(reader, "book.pdf", start, start + 10, around=0, profile=parse_profile(PROFILE))
+        span_json(reader, "book.pdf", start, start + 10, around=0, profile=parse_profile(PROFILE), cited=None)
 
     assert read == [4, 5]
 
@@ -184,14 +185,14 @@ def test_an_unknown_document_and_offsets_outside_are_named(town: Quoth) -> None:
     with town.reading() as reader:
         profile = parse_profile(PROFILE)
         with pytest.raises(CorpusError, match=r"no document 'hedges\.md'") as unknown:
-            span_json(reader, "hedges.md", 0, 1, around=0, profile=profile)
+            span_json(reader, "hedges.md", 0, 1, around=0, profile=profile, cited=None)
         assert unknown.value.hint
         for start, end in [(0, 0), (5, 4), (-1, 3), (0, len(FENCES) + 1)]:
             with pytest.raises(QuestionError, match="is no slice of fences") as outside:
-                span_json(reader, "fences.md", start, end, around=0, profile=profile)
+                span_json(reader, "fences.md", start, end, around=0, profile=profile, cited=None)
             assert outside.value.hint
         with pytest.raises(QuestionError, match="context"):
-            span_json(reader, "fences.md", 0, 1, around=20_001, profile=profile)
+            span_json(reader, "fences.md", 0, 1, around=20_001, profile=profile, cited=None)
 
 
 @pytest.fixture(scope="module")
@@ -221,3 +222,30 @@ def test_any_slice_is_exact(town: Quoth, documents: dict[str, int], data: st.Dat
 )
 def test_a_character_as_people_see_it(text: str, inside: set[int]) -> None:
     assert {place for place in range(len(text) + 1) if parts_grapheme(text, place)} == inside
+
+
+def test_a_document_that_was_replaced_is_told_rather_than_other_words_given(town: Quoth) -> None:
+    profile = parse_profile(PROFILE)
+    sha256 = span_of(town, "fences.md", "brown", around=0)["doc_sha256"]
+    other = f"{(int(sha256[0], 16) + 1) % 16:x}{sha256[1:]}"
+    with town.reading() as reader:
+        for cited in (sha256, sha256[:8], sha256[:16].upper()):
+            found = span_json(reader, "fences.md", 0, 3, around=0, profile=profile, cited=cited)
+            assert found["doc_sha256"] == sha256
+        for cited in (other, other[:8]):
+            with pytest.raises(DocumentChanged) as error:
+                span_json(reader, "fences.md", 0, 10**9, around=0, profile=profile, cited=cited)
+            assert (error.value.code, "fences.md" in str(error.value)) == ("document-changed", True)
+            assert error.value.hint
+
+
+def test_a_slice_has_a_longest_length(tmp_path: Path) -> None:
+    text = "Oats grow well. " * (LONGEST_SLICE // 16 + 10)
+    write_files(tmp_path / "files", {"long.txt": text})
+    quoth = Quoth.build(tmp_path / "files", index=tmp_path / "index", settings={"embedding.model_name": "hash"})
+    profile = parse_profile(PROFILE)
+    with quoth.reading() as reader:
+        found = span_json(reader, "long.txt", 1, 1 + LONGEST_SLICE, around=0, profile=profile, cited=None)
+        assert found["quote"] == text[1 : 1 + LONGEST_SLICE]
+        with pytest.raises(QuestionError, match="more than one call gives"):
+            span_json(reader, "long.txt", 0, 1 + LONGEST_SLICE, around=0, profile=profile, cited=None)

@@ -21,7 +21,7 @@ from quoth.corpus.load import decode
 from quoth.corpus.wire import unpack
 from quoth.corpus.worker import EARNED, FAILED, OK, read_message, write_message
 from quoth.errors import UnreadableFile
-from quoth.machine import available_cores
+from quoth.machine import available_cores, plain_environment
 from quoth.settings import IngestSettings
 from quoth.types import Extract
 
@@ -108,7 +108,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "TMPDIR": self._folder},
+            env={**plain_environment(), "TMPDIR": self._folder},
             start_new_session=True,
         )
         self._timed_out = False

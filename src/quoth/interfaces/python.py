@@ -130,6 +130,12 @@ class Quoth:
         """When the current generation was published, in seconds since 1970; None where that cannot be told."""
         return self._store.published()
 
+    @property
+    def loaded(self) -> Engine | None:
+        """What answered the last question; None before the first. The index is not looked at."""
+        with self._engine_lock:
+            return self._engine[1] if self._engine else None
+
     def engine(self) -> Engine:
         """What answers the questions now; the model is loaded when it was not."""
         return self._engine_for(self.info)

@@ -16,17 +16,39 @@ from quoth.types import Document, Page, Sentence, Span
 
 MOST_AROUND = 20_000
 """Code points of context that may be asked for on each side."""
+LONGEST_SLICE = 100_000
+"""Code points of a slice that one call gives."""
 
 
-def span_json(reader: Reader, doc_id: str, start: int, end: int, *, around: int, profile: Profile) -> dict[str, Any]:
+class DocumentChanged(QuestionError):
+    """The offsets were taken from another text of the same document: they would point at other words."""
+
+    code = "document-changed"
+    hint = "Ask the question again: its answer cites the document as it is now."
+
+    def __init__(self, doc_id: str) -> None:
+        super().__init__(f"'{doc_id[:200]}' has changed since it was cited")
+
+
+def check_unchanged(doc_id: str, sha256: str, cited: str | None) -> None:
+    """`DocumentChanged` unless `cited`, the first digits of a `doc_sha256`, fits the document; None fits any."""
+    if cited is not None and not sha256.startswith(cited.lower()):
+        raise DocumentChanged(doc_id)
+
+
+def span_json(
+    reader: Reader, doc_id: str, start: int, end: int, *, around: int, profile: Profile, cited: str | None
+) -> dict[str, Any]:
     """The slice `[start, end)` of a document, with up to `around` code points on each side.
 
     `before + quote + after` is an exact slice of the text. `CorpusError` for an unknown document, `QuestionError` for
-    offsets outside it.
+    offsets outside it. `cited`: the `doc_sha256` that the offsets belong to, or its first digits, or None where it is
+    not known; `DocumentChanged` when the document is another one by now.
     """
     document = reader.document(doc_id)
     if document is None:
         raise CorpusError(f"the index holds no document '{doc_id}'", hint="Take the id from a list of the documents.")
+    check_unchanged(document.id, document.sha256, cited)
     span = _checked(document, start, end, around)
     near = _sentences_near(reader, document, span, around)
     at = _sentence_at(near, span)
@@ -61,6 +83,11 @@ def _checked(document: Document, start: int, end: int, around: int) -> Span:
     if not 0 <= around <= MOST_AROUND:
         raise QuestionError(
             f"{around} characters of context cannot be given", hint=f"Ask for 0 to {MOST_AROUND:,} on each side."
+        )
+    if end - start > LONGEST_SLICE:
+        raise QuestionError(
+            f"{end - start:,} characters are more than one call gives",
+            hint=f"Read the document in slices of at most {LONGEST_SLICE:,}, or its whole text.",
         )
     length = len(document.text)
     if not 0 <= start < end <= length:

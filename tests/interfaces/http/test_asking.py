@@ -458,6 +458,10 @@ def test_an_answer_that_says_more_than_it_cites_does_not_hold(client: TestClient
         {"results": None},
         {"results": [{}]},
         {"results": [{"answers": []}]},
+        {"results": [], "answer_sentences": []},
+        {"results": [{"answer_sentences": []}], "nearest": []},
+        {"results": [{"answer_sentences": []}], "conflicts": []},
+        {"answer_sentences": [], "conflicts": [{"statements": [{}]}]},
         {"answer_sentences": None},
         {"answer_sentences": [{}]},
         {"answer_sentences": [{"doc_id": "canola.md", "start": "0", "end": 3, "text": "Sow"}]},
@@ -476,3 +480,36 @@ def test_the_lines_of_a_batch_can_be_verified_together(client: TestClient) -> No
     verified = client.post("/verify", json={"results": lines}).json()
     assert verified["verified"] is True
     assert verified["citations"] > 0
+
+
+def test_nothing_is_not_verified(client: TestClient) -> None:
+    nothing = {"verified": False, "citations": 0, "failures": []}
+    bodies: list[dict[str, Any]] = [
+        {"results": []},
+        {"answer_sentences": []},
+        {"results": [{"error": {}}]},
+        {"error": {}},
+    ]
+    for body in bodies:
+        assert client.post("/verify", json=body).json() == nothing, body
+    abstention = {"abstained": True, "answer_sentences": [], "nearest": [], "final_answer": ""}
+    assert client.post("/verify", json=abstention).json() == nothing
+    assert client.post("/verify", json={"results": [abstention]}).json() == {**nothing, "verified": True}
+
+
+def test_the_sides_of_a_conflict_are_verified(client: TestClient) -> None:
+    answer = client.post("/answer", json={"question": DEPTH}).json()
+    side = {name: answer["answer_sentences"][0][name] for name in ("doc_id", "start", "end", "text")}
+    before = client.post("/verify", json=answer).json()["citations"]
+    answer["conflicts"] = [{"kind": "number", "statements": [side, side]}]
+    held = client.post("/verify", json=answer).json()
+    assert (held["verified"], held["citations"]) == (True, before + 2)
+
+    answer["conflicts"] = [{"kind": "number", "statements": [side, {**side, "text": "Sow it deep."}]}]
+    touched = client.post("/verify", json=answer).json()
+    assert (touched["verified"], len(touched["failures"])) == (False, 1)
+
+
+def test_a_citation_without_a_question_has_an_empty_id(client: TestClient) -> None:
+    body = {"answer_sentences": [{"doc_id": "none.md", "start": 0, "end": 3, "text": "Sow"}]}
+    assert [one["question_id"] for one in client.post("/verify", json=body).json()["failures"]] == [""]

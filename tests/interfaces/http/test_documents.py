@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +85,49 @@ def test_the_text_is_given_as_it_is(reading: Uploads) -> None:
 
     assert response.content.decode("utf-8") == "\ufeffStore wheat below 15 °C.\r\nAerate the bin every week.\r\n"
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.fixture
+def writing(small: SmallCorpus, tmp_path: Path) -> Iterator[Uploads]:
+    shutil.copytree(small.index, tmp_path / "index")
+    with serving(plan(tmp_path / "index", tmp_path / "state")) as found:
+        yield found
+
+
+@pytest.mark.parametrize("digits", [8, 16, 64])
+def test_a_place_in_a_document_that_was_replaced_shows_no_other_words(writing: Uploads, digits: int) -> None:
+    writing.put_done("fences.md", "A fence may be six feet high.\n")
+    old = writing.get("fences.md", "/span", start=15, end=23).json()
+    sha256 = old["doc_sha256"][:digits]
+    assert writing.get("fences.md", "/span", start=15, end=23, sha256=sha256).json() == old
+    writing.put_done("fences.md", "A hedge may be ten feet high.\n")
+
+    for view, query in (("/span", {"start": 15, "end": 23}), ("/pages/1", {})):
+        changed = writing.get("fences.md", view, **query, sha256=sha256)
+        assert (changed.status_code, changed.json()["error"]["code"]) == (409, "document-changed")
+        assert "again" in changed.json()["error"]["hint"]
+    assert writing.get("fences.md", "/span", start=15, end=23).json()["quote"] == "ten feet"
+
+
+@pytest.mark.parametrize("sha256", ["1234567", "12345678g", "f" * 65, "", "*" * 16])
+def test_a_hash_that_is_none_is_refused(reading: Uploads, sha256: str) -> None:
+    refused = reading.get("canola.md", "/span", start=0, end=4, sha256=sha256)
+    assert refused.status_code == 422
+
+
+def test_a_slice_is_not_as_long_as_one_likes(writing: Uploads) -> None:
+    writing.put_done("long.txt", "Oats grow well. " * 7_000)
+
+    assert len(writing.get("long.txt", "/span", start=0, end=100_000).json()["quote"]) == 100_000
+    refused = writing.get("long.txt", "/span", start=0, end=100_001)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "question")
+
+
+def test_who_removes_a_document_of_a_folder_is_told_that_it_comes_back(writing: Uploads) -> None:
+    writing.put_done("ours.md", "Oats are ours.\n")
+    ours, theirs = writing.delete_done("ours.md"), writing.delete_done("canola.md")
+
+    assert (ours["state"], ours["notes"]) == ("done", [])
+    assert theirs["state"] == "done"
+    (note,) = theirs["notes"]
+    assert "the next ingest of that folder brings it back" in note

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.interfaces.guard.keys import KeyFile
 from quoth.interfaces.guard.keys import Scope as Right
@@ -189,6 +189,38 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(free: TestClient)
     chunked = free.post("/answer", content=pieces, headers={"Content-Type": "application/json"})
     assert (chunked.status_code, error_of(chunked)["code"]) == (413, "too-large")
     assert chunked.headers["connection"] == "close"
+
+
+def test_a_connection_is_not_kept_for_a_body_that_nobody_reads(locked: TestClient, small: SmallCorpus) -> None:
+    """Nor is it cut off in the middle of what is sent, where that is little."""
+
+    async def stays_away() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def ask(app: ASGIApp) -> None:
+        for declared in ({"content-length": "999999"}, {"transfer-encoding": "chunked"}):
+            refused = await call(app, "POST", "/answer", receive=stays_away, headers=declared)
+            assert (refused.status, refused.headers["connection"]) == (401, "close")
+        slow = await call(app, "POST", "/answer", receive=stays_away, headers={"content-length": "9"})
+        assert (slow.status, slow.headers["connection"]) == (401, "close")
+        waits = {"content-length": "9", "expect": "100-continue"}
+        told = await call(app, "POST", "/answer", receive=stays_away, headers=waits)
+        assert (told.status, told.headers["connection"]) == (401, "close")
+        quick = await call(app, "POST", "/answer", receive=sends(b"1234", b"56789"), headers={"content-length": "9"})
+        none = await call(app, "POST", "/answer", receive=stays_away)
+        for one in (quick, none):
+            assert one.status == 401
+            assert "connection" not in one.headers
+
+    asyncio.run(ask(locked.app))
+
+
+def test_a_key_that_comes_twice_is_none(locked: TestClient, state: Path) -> None:
+    _, token = new_key(state)
+    for name, value in (("Authorization", f"Bearer {token}"), ("X-Api-Key", token)):
+        refused = locked.get("/facets", headers=[(name, value), (name, value)])
+        assert (refused.status_code, error_of(refused)["code"]) == (401, "key")
 
 
 @pytest.mark.parametrize("length", ["²", "-1", "1e9", "", 400 * "9", "0x10"])

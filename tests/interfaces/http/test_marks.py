@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from quoth.evaluation.questions import gold_problems, read_labelled
-from quoth.interfaces.http.marks import Marks, mark_id
+from quoth.interfaces.guard.keys import KeyFile, Scope
+from quoth.interfaces.http.marks import Marks, MarksFull, mark_id
 
 from ..command_line import PATIENCE, run
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
@@ -220,3 +222,64 @@ def test_processes_that_mark_at_once_lose_nothing(tmp_path: Path) -> None:
             assert other.wait(PATIENCE) == 0
 
     assert Marks(tmp_path / "labelled.jsonl").count() == 90
+
+
+def seen(uploads: Uploads, question: str) -> dict[str, Any]:
+    answer = uploads.client.post("/answer", json={"question": question}).json()
+    quoted = [{name: one[name] for name in ("doc_id", "start", "end")} for one in answer["answer_sentences"]]
+    return {"index": answer["run_notes"]["index"], "quoted": quoted}
+
+
+@pytest.mark.parametrize("question", [ANSWERED, HALVORSEN])
+def test_only_the_answer_that_was_seen_is_marked(marking: Uploads, question: str) -> None:
+    saw = seen(marking, question)
+    other = {"doc_id": "wheat.md", "start": 0, "end": 5}
+    for stale in ({"index": "0" * 16}, {"quoted": [*saw["quoted"], other]}, {"quoted": [other]}):
+        body = {"question": question, "verdict": "right", **saw, **stale}
+        refused = marking.client.post("/marks", json=body)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "index-changed"), stale
+    assert stored(marking) == []
+
+    assert mark(marking, question, "right", **saw)["labelled"] == 1
+
+
+def test_an_answer_of_documents_that_were_changed_is_not_marked(own: SmallCorpus, tmp_path: Path) -> None:
+    with serving(plan(own.index, tmp_path / "state")) as uploads:
+        saw = seen(uploads, ANSWERED)
+        assert uploads.put_done("oats.md", "Oats grow well.\n")["state"] == "done"
+        refused = uploads.client.post("/marks", json={"question": ANSWERED, "verdict": "right", **saw})
+
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "index-changed")
+        assert stored(uploads) == []
+
+
+def test_a_mark_says_whose_key_it_came_with(small: SmallCorpus, tmp_path: Path) -> None:
+    made = plan(small.index, tmp_path / "state")
+    key, token = KeyFile(made.state / "keys.json").add("reader", scopes=[Scope.READ], per_minute=None)
+    with serving(replace(made, auth=True)) as uploads:
+        uploads.client.headers["Authorization"] = f"Bearer {token}"
+        mark(uploads, ANSWERED, "right")
+        (line,) = stored(uploads)
+
+        assert line["marked_by"] == key.id
+        assert token not in json.dumps(line)
+        (item,) = read_labelled(uploads.state / "labelled.jsonl")
+        assert item.question.text == ANSWERED
+
+
+def test_no_more_marks_are_kept_than_can_be(tmp_path: Path) -> None:
+    marks = Marks(tmp_path / "labelled.jsonl", most=2)
+    assert [marks.put({"id": one}) for one in "ab"] == [1, 2]
+    with pytest.raises(MarksFull):
+        marks.put({"id": "c"})
+
+    assert marks.put({"id": "a", "question": "another"}) == 2
+
+
+def test_who_marks_one_too_many_is_told(marking: Uploads) -> None:
+    marking.state.mkdir(exist_ok=True)
+    lines = "".join(f'{{"id": "{number}"}}\n' for number in range(100_000))
+    (marking.state / "labelled.jsonl").write_text(lines)
+    response = marking.client.post("/marks", json={"question": ANSWERED, "verdict": "right"})
+
+    assert (response.status_code, response.json()["error"]["code"]) == (507, "no-room")

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
 import re
+import shutil
+import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
@@ -11,10 +17,19 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from quoth import __version__
+from quoth.ingest import ingest
+from quoth.interfaces.guard.keys import Scope
 from quoth.interfaces.http import metrics
+from quoth.interfaces.http.app import make_app
+from quoth.interfaces.http.gate import Gate
+from quoth.profiles import load_profile
+from quoth.protocols import Reader
+from quoth.providers.hash_embedder import HashEmbedder
+from quoth.settings import NO_OVERRIDES
+from quoth.wiring import open_store
 
 from ..small_corpus import HALVORSEN, SmallCorpus
-from .serving import error_of, new_key, opened, plan, wait_for
+from .serving import Exchange, begun, call, error_of, new_key, opened, plan, sends, wait_for
 
 ASKED = {"question": "Do we sow canola at 2.5 cm into moist soil?"}
 
@@ -90,8 +105,8 @@ def test_what_happens_is_counted(client: TestClient) -> None:
     before = scraped(client)
     exercise(client)
     assert grown(client, before, "quoth_http_requests_total", method="POST", route="/answer", status="200") == 3
-    assert grown(client, before, "quoth_http_request_seconds_count", route="/answer") == 3
-    assert grown(client, before, "quoth_http_requests_total", method="POST", route="other", status="413") == 1
+    assert grown(client, before, "quoth_http_request_seconds_count", route="/answer") == 4
+    assert grown(client, before, "quoth_http_requests_total", method="POST", route="/answer", status="413") == 1
     assert grown(client, before, "quoth_outcomes_total", outcome="answered", reason="none") == 2
     assert grown(client, before, "quoth_outcomes_total", outcome="abstained", reason="unknown_entity") == 1
     assert grown(client, before, "quoth_refused_total", why="too-large") == 1
@@ -150,3 +165,108 @@ def test_refusals_are_counted_by_their_reason(own: SmallCorpus, tmp_path: Path) 
         assert error_of(client.get("/facets", headers=key))["code"] == "rate-limit"
         assert grown(client, before, "quoth_refused_total", why="auth") == 1
         assert grown(client, before, "quoth_refused_total", why="rate") == 1
+
+
+def test_only_what_was_sent_away_is_a_refusal(tmp_path: Path) -> None:
+    def refused(client: TestClient) -> float:
+        return sum(value for name, value in scraped(client).items() if name.startswith("quoth_refused_total"))
+
+    with opened(plan(tmp_path / "none", tmp_path / "state")) as client:
+        before = refused(client)
+        assert error_of(client.post("/answer", json=ASKED))["code"] == "no-index"
+        assert client.get("/readyz").status_code == 503
+        assert error_of(client.get("/facets", headers={"Origin": "https://evil.example"}))["code"] == "origin"
+        assert refused(client) == before
+    with opened(plan(tmp_path / "none", tmp_path / "state", uploads=False)) as client:
+        assert error_of(client.put("/documents/a.md", content=b"a"))["code"] == "read-only"
+        assert refused(client) == before
+
+
+def test_a_refusal_counts_for_the_route_that_it_was_on_its_way_to(own: SmallCorpus, tmp_path: Path) -> None:
+    new_key(tmp_path / "state")
+    with opened(plan(own.index, tmp_path / "state", auth=True, open_metrics=True)) as client:
+        before = scraped(client)
+        for path in ("/documents/a/b.md/text", "/nowhere"):
+            assert client.get(path).status_code == 401
+        for route in ("/documents/{doc_id:path}/text", "other"):
+            assert grown(client, before, "quoth_http_requests_total", method="GET", route=route, status="401") == 1
+
+
+def test_what_an_alarm_watches_is_there_before_the_first_failure(client: TestClient) -> None:
+    found = scraped(client)
+    for why in ("busy", "rate", "auth", "too-large", "timeout"):
+        assert f"quoth_refused_total{[('why', why)]}" in found
+    for kind in ("put", "delete"):
+        for state in ("done", "failed"):
+            assert f"quoth_jobs_total{[('kind', kind), ('state', state)]}" in found
+
+
+def test_a_failure_of_ours_is_an_error_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with opened(plan(tmp_path / "none", tmp_path / "state")) as client:
+        assert client.post("/answer", json=ASKED).status_code == 503
+    assert [one.levelno for one in caplog.records if one.getMessage() == "fault"] == [logging.ERROR]
+
+
+def test_an_index_of_another_model_is_noticed(
+    own: SmallCorpus, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = tmp_path / "other"
+    with closing(open_store(other, NO_OVERRIDES.over({}, profile="none").store)) as store:
+        ingest(
+            [own.folder],
+            store=store,
+            embedder=HashEmbedder(dimension=64),
+            profile=load_profile(str(own.profile)),
+            settings=NO_OVERRIDES.over({}, profile="none").ingest,
+            prune=False,
+            progress=None,
+        )
+    with opened(plan(own.index, tmp_path / "state")) as client:
+        wait_for(lambda: client.get("/readyz").status_code == 200)
+        shutil.rmtree(own.index)
+        other.rename(own.index)
+        wait_for(lambda: client.get("/readyz").status_code == 503)
+        assert client.get("/readyz").json()["checks"] == {"store": True, "index": True, "model": False}
+        assert error_of(client.post("/answer", json=ASKED))["code"] == "index-mismatch"
+    assert len([one for one in caplog.records if one.getMessage() == "not ready"]) == 1
+
+
+def test_a_store_that_hangs_stops_nobody_who_does_not_need_it(small: SmallCorpus, tmp_path: Path) -> None:
+    _, token = new_key(tmp_path / "state", Scope.WRITE)
+    key = {"authorization": f"Bearer {token}"}
+    gate = make_app(plan(small.index, tmp_path / "state", auth=True))
+    assert isinstance(gate, Gate)
+    service = gate._service
+    released, looks = threading.Event(), []
+    read = service._store.read
+
+    def hanging() -> AbstractContextManager[Reader]:
+        looks.append(threading.current_thread().name)
+        released.wait()
+        return read()
+
+    async def got(path: str) -> Exchange:
+        return await call(gate, "GET", path, receive=sends(b""), headers=key)
+
+    async def main() -> None:
+        async with begun(gate):
+            assert (await got("/readyz")).status == 200
+            await asyncio.sleep(1.1)  # what was seen is not kept for longer
+            service._store.read = hanging  # type: ignore[method-assign]
+            service.readiness._patience_seconds = service.index_values._patience_seconds = 0.5
+            try:
+                everybody = asyncio.gather(*(got("/readyz") for _ in range(40)), *(got("/metrics") for _ in range(40)))
+                assert (await got("/jobs")).status == 200
+                told = await everybody
+            finally:
+                released.set()
+            assert sorted(looks) == ["readiness", "values"]
+            for one in told[:40]:
+                assert one.status == 503
+                assert json.loads(one.body)["checks"] == {"store": False, "index": False, "model": False}
+            for one in told[40:]:
+                assert one.status == 200
+                assert b"quoth_build_info" in one.body
+                assert b"quoth_index_documents" not in one.body
+
+    asyncio.run(main())

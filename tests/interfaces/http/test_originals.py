@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import pytest
 from PIL import Image
 
 from corpus.formats.pdf_files import HEIGHT, WIDTH, Sheet, lines, pdf
+from quoth.interfaces.http import originals, service
 from quoth.interfaces.http.faults import HttpFault
 from quoth.interfaces.http.originals import _draw
 
@@ -167,6 +169,61 @@ def test_pages_can_be_asked_for_at_once(reading: Uploads) -> None:
         sizes = list(pool.map(ask, range(12)))
 
     assert [width for width, _ in sizes] == [300 + number % 4 for number in range(12)]
+
+
+def test_pages_that_take_long_keep_no_question_waiting(
+    small: SmallCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = threading.Event()
+
+    def slow(data: bytes, *, number: int, width: int) -> bytes:
+        assert done.wait(PATIENCE)
+        return _draw(data, number=number, width=width)
+
+    came = []
+
+    class Counted(originals.Originals):
+        async def drawn(self, doc_id: str, version: str, *, number: int, width: int) -> bytes:
+            came.append(width)
+            return await super().drawn(doc_id, version, number=number, width=width)
+
+    monkeypatch.setattr(originals, "_draw", slow)
+    monkeypatch.setattr(originals, "_MOST_WAITING", 2)
+    monkeypatch.setattr(service, "Originals", Counted)
+    shutil.copytree(small.index, tmp_path / "index")
+    ran = run("ingest", write_files(tmp_path / "files", {"lentils.pdf": PDF}), "--index", tmp_path / "index")
+    assert ran.code == 0, ran.talk
+    with (
+        serving(plan(tmp_path / "index", tmp_path / "state", service__threads="1")) as uploads,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        asked = [pool.submit(uploads.get, "lentils.pdf", "/pages/1", width=300 + number) for number in range(4)]
+        try:
+            until = time.monotonic() + PATIENCE
+            while len(came) < 4 and time.monotonic() < until:
+                time.sleep(0.01)
+            extra = uploads.get("lentils.pdf", "/pages/2")
+            answer = uploads.answer("Sow canola at what depth into moist soil?")
+            assert not any(one.done() for one in asked)
+        finally:
+            done.set()
+        assert answer
+        assert error(extra) == (503, "busy")
+        assert int(extra.headers["retry-after"]) >= 1
+        assert [picture(one.result()).width for one in asked] == [300, 301, 302, 303]
+
+
+def test_a_page_is_drawn_by_a_program_without_our_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = tmp_path / "spy.py"
+    spy.write_text("import os, sys\nsys.stdout.buffer.write(b'\\x89PNG' + repr(dict(os.environ)).encode())\n")
+    monkeypatch.setattr(originals, "_DRAW_PAGE", spy)
+    monkeypatch.setenv("PGPASSWORD", "hunter2")
+    monkeypatch.setenv("QUOTH_SERVE", "{}")
+    told = _draw(PDF, number=1, width=300).decode("latin-1")
+
+    assert "PATH" in told
+    assert "hunter2" not in told
+    assert "QUOTH_SERVE" not in told
 
 
 def test_a_page_as_long_as_a_street_is_drawn_smaller() -> None:

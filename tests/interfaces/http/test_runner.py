@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 from quoth.corpus.changes import Refused
-from quoth.errors import IndexBusy, ModelError
+from quoth.errors import IndexBusy, IndexDamaged, ModelError, QuothError, SettingsError
 from quoth.ingest import IngestReport
 from quoth.interfaces.http.jobs import Job, Jobs, Kind
 from quoth.interfaces.http.library import Library
@@ -176,9 +176,19 @@ def test_a_job_that_cannot_be_done_does_no_harm_to_those_beside_it(works: Works)
     assert leftovers(works.library.folder) == []
 
 
-def test_an_error_of_the_program_is_told_with_its_hint(works: Works) -> None:
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ModelError("the model is not in /srv/models", hint="Fetch it to /srv."), "model", "not set up for this"),
+        (IndexDamaged("/srv/index is damaged", hint="Remove /srv/index."), "index-damaged", "cannot be used now"),
+        (SettingsError("/srv/quoth.yaml is wrong", hint="Correct /srv/quoth.yaml."), "settings", "not set up for this"),
+    ],
+)
+def test_an_error_of_the_program_is_told_without_what_only_its_operator_should_know(
+    works: Works, error: QuothError, code: str, said: str
+) -> None:
     def trouble(_: Sequence[str]) -> None:
-        raise ModelError("the model is not there", hint="Fetch it.")
+        raise error
 
     works.index.trouble = trouble
     one = works.put("a.md", b"text")
@@ -186,7 +196,9 @@ def test_an_error_of_the_program_is_told_with_its_hint(works: Works) -> None:
 
     assert (job := works.jobs.get(one)) is not None
     assert job.error is not None
-    assert (job.error["message"], job.error["hint"]) == ("the model is not there", "Fetch it.")
+    assert (job.error["code"], said in job.error["message"]) == (code, True)
+    assert "/srv" not in str(job.error)
+    assert job.error["hint"]
     assert works.files() == {}
 
 

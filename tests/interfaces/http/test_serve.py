@@ -8,6 +8,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -65,13 +67,42 @@ def test_a_port_that_is_taken_is_said_so(small: SmallCorpus, tmp_path: Path) -> 
             assert failed(ran, "cannot listen", port, "--port"), ran.talk
 
 
+@pytest.mark.parametrize(
+    ("name", "workers"), [("file", "2"), ("file/below", "1"), ("/proc/quoth", "1"), ("damaged", "1")]
+)
+def test_a_state_that_cannot_be_written_is_said_so(small: SmallCorpus, tmp_path: Path, name: str, workers: str) -> None:
+    (tmp_path / "file").write_text("a file where a folder should be", encoding="utf-8")
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "service.db").write_bytes(b"damaged " * 1_000)
+    place = tmp_path / name
+    options = ("--set", f"service.state={place}", "--workers", workers)
+    ran = finish(start("serve", "--no-auth", "--port", "0", "--index", small.index, *options))
+    said = ran.talk.partition("error: ")[2]
+    assert ran.code == 1, ran.talk
+    assert said.startswith(f"the folder of the service's state {place} cannot be written: "), ran.talk
+    assert "\nhint: Set service.state" in said
+    assert "Traceback" not in ran.talk
+
+
 def test_processes_that_cannot_start_are_not_started_for_ever(small: SmallCorpus, tmp_path: Path) -> None:
+    """Whatever was checked before: here nothing was."""
     (tmp_path / "state").write_text("a file where a folder should be", encoding="utf-8")
-    for workers in ("1", "2"):
-        options = ("--set", f"service.state={tmp_path / 'state'}", "--workers", workers)
-        ran = finish(start("serve", "--no-auth", "--port", "0", "--index", small.index, *options))
-        assert ran.code == 1, ran.talk
-        assert "hint: " in ran.talk
+    program = f"""\
+import os
+from quoth.interfaces.http import worker
+from quoth.interfaces.http.service import Plan
+from quoth.settings import Overrides
+flags = {{"service.state": {str(tmp_path / "state")!r}, "embedding.model_name": "hash"}}
+plan = Plan(index={str(small.index)!r}, overrides=Overrides({{}}, {{}}, flags), profile=None, auth=False)
+os.environ[worker.VARIABLE] = worker.written(plan)
+worker.check_state = lambda plan: None
+with worker.listen("127.0.0.1", 0) as listening:
+    worker.serve(plan, listening.sockets, workers=2)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, check=False)
+    assert ran.returncode == 1
+    assert b"the service cannot start" in ran.stderr
+    assert b"cannot start" in ran.stderr.partition(b"Traceback")[0]  # its own log says why
 
 
 def test_a_service_with_keys_asks_for_them(small: SmallCorpus, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,40 @@ def test_nobody_enters_without_a_key(guarded: Served, header: bytes | None) -> N
         answer = client.post(guarded.url, json=LIST, headers=headers)
 
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert refusal(answer)["code"] == "unauthorized"
+    assert refusal(answer)["code"] == "key"
     assert "quoth keys add" in refusal(answer)["hint"]
 
 
 def test_a_key_may_come_in_the_other_header(guarded: Served, state: Path) -> None:
     assert post(guarded.url, token=None, **{"X-Api-Key": new_key(state)[1]}).status_code == 200
+
+
+def test_a_key_that_comes_twice_is_none(guarded: Served, state: Path) -> None:
+    bearer = ("Authorization", f"Bearer {new_key(state)[1]}")
+    with httpx2.Client(timeout=PATIENCE, trust_env=False) as client:
+        answer = client.post(guarded.url, json=LIST, headers=[*ACCEPTED.items(), bearer, bearer])
+
+    assert (answer.status_code, refusal(answer)["code"]) == (401, "key")
+
+
+def test_it_says_nothing_of_its_server_and_takes_no_endless_head(guarded: Served) -> None:
+    assert "server" not in post(guarded.url, token=None).headers
+    address = ("127.0.0.1", int(guarded.url.split(":")[2].partition("/")[0]))
+    with socket.create_connection(address, timeout=PATIENCE) as connection:
+        got = b""
+        with suppress(ConnectionError):
+            connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: a\r\n" + 2**17 * b"X: a\r\n")
+            while piece := connection.recv(2**16):
+                got += piece
+    assert got[:12] in {b"HTTP/1.1 400", b""}  # closed while much was still on its way, which drops the answer
+
+
+def test_limits_are_counted_in_the_home_that_a_path_names(small: SmallCorpus, tmp_path: Path) -> None:
+    _, token = new_key(tmp_path / "state", per_minute=1)
+    variables = {**HASH, "HOME": str(tmp_path), "QUOTH_SERVICE_STATE": "~/state"}
+    with http(small.index, variables=variables) as server:
+        assert post(server.url, token=token).status_code == 200
+    assert (tmp_path / "state" / "rates.db").exists()
 
 
 def test_a_revoked_key_is_turned_away_at_once(guarded: Served, state: Path) -> None:
@@ -102,7 +131,7 @@ def test_a_key_is_held_to_its_rate(guarded: Served, state: Path) -> None:
     assert post(guarded.url, token=token).status_code == 200
     again = post(guarded.url, token=token)
 
-    assert (again.status_code, refusal(again)["code"]) == (429, "rate")
+    assert (again.status_code, refusal(again)["code"]) == (429, "rate-limit")
     assert 1 <= int(again.headers["retry-after"]) <= 60
 
 

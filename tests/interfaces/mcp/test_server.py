@@ -21,13 +21,14 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError
 from mcp_types import CallToolResult
 
-from quoth.errors import QuestionError
+from quoth.errors import IndexDamaged, QuestionError
 from quoth.interfaces.guard.access import is_loopback
+from quoth.interfaces.guard.words import client_words, full_words
 from quoth.interfaces.mcp import schemas, wording
 from quoth.interfaces.mcp.arguments import checked
 from quoth.interfaces.mcp.catalog import Catalog
 from quoth.interfaces.mcp.resources import PAGE, cursor_after, doc_id_before, doc_id_of, uri_of
-from quoth.interfaces.mcp.server import server_for
+from quoth.interfaces.mcp.server import Telling, server_for
 from quoth.interfaces.mcp.tools import tools_for
 from quoth.interfaces.python import Quoth
 from quoth.types import Document, Outcome
@@ -60,7 +61,7 @@ def test_resources_come_in_pages_and_each_once(many: Quoth) -> None:
         assert [len(page) for page in pages] == [PAGE, PAGE, 20]
         assert list(chain.from_iterable(pages)) == [info.id for info in many.documents()]
 
-    talk_to(lambda: Client(server_for(many, threads=2, queue=8)), work)
+    talk_to(lambda: Client(server_for(many, threads=2, queue=8, words=full_words)), work)
 
 
 def test_a_catalog_of_a_folder(many: Quoth) -> None:
@@ -98,7 +99,7 @@ def test_what_nobody_foresaw_is_logged_and_not_told(small: SmallCorpus, caplog: 
         assert error.value.data is None
 
     with caplog.at_level(logging.ERROR):
-        talk_to(lambda: Client(server_for(broken, threads=2, queue=8)), work)
+        talk_to(lambda: Client(server_for(broken, threads=2, queue=8, words=full_words)), work)
     assert caplog.text.count("secret detail") >= 2
 
 
@@ -135,7 +136,7 @@ def test_a_call_too_many_is_sent_away_and_the_others_are_answered(small: SmallCo
             _Held.let_go.set()
         assert [one.is_error for one in answers] == [False, False]
 
-    talk_to(lambda: Client(server_for(held, threads=1, queue=1)), work)
+    talk_to(lambda: Client(server_for(held, threads=1, queue=1, words=client_words)), work)
 
 
 def test_a_model_that_cannot_be_loaded_is_told_to_whoever_asks(
@@ -147,8 +148,36 @@ def test_a_model_that_cannot_be_loaded_is_told_to_whoever_asks(
         assert len((await client.list_tools()).tools) == 5
         assert "\nHint: " in await refused(client, "ask", question="How deep is canola sown?")
 
-    talk_to(lambda: Client(server_for(other, threads=2, queue=8)), work)
+    talk_to(lambda: Client(server_for(other, threads=2, queue=8, words=full_words)), work)
     assert caplog.records
+
+
+class _Damaged(Quoth):
+    def document(self, doc_id: str) -> Document | None:
+        raise IndexDamaged("/srv/index is damaged", hint="Remove /srv/index and ingest again.")
+
+    def ask(self, *given: Any, **filters: Any) -> Outcome:  # noqa: ANN401 - as the class above it
+        raise IndexDamaged("/srv/index is damaged", hint="Remove /srv/index and ingest again.")
+
+
+@pytest.mark.parametrize(("words", "told"), [(client_words, False), (full_words, True)])
+def test_agents_of_other_machines_are_not_told_what_only_the_operator_should_know(
+    small: SmallCorpus, caplog: pytest.LogCaptureFixture, words: Telling, *, told: bool
+) -> None:
+    damaged = _Damaged.open(small.index, settings=HASHED)
+
+    async def work(client: Client) -> None:
+        said = await refused(client, "ask", question="How deep is canola sown?")
+        assert ("/srv/index" in said) is told
+        assert "\nHint: " in said
+        with pytest.raises(MCPError) as error:
+            await client.read_resource(uri_of("canola.md"))
+        assert ("/srv/index" in f"{error.value} {error.value.data}") is told
+        assert error.value.data["code"] == "index-damaged"
+
+    with caplog.at_level(logging.ERROR):
+        talk_to(lambda: Client(server_for(damaged, threads=2, queue=8, words=words)), work)
+    assert ("/srv/index is damaged" in caplog.text) is not told
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1))

@@ -106,6 +106,11 @@ async def _quotes_hold(client: Client, answer: dict[str, Any]) -> None:
     assert span["quote"] == first["text"]
     assert span["section"] == first["section"]
     assert span["before"] + span["quote"] + span["after"] == FILES["canola.md"]
+    cited = {name: first[name] for name in ("doc_id", "start", "end", "doc_sha256")}
+    assert (await called(client, "read_span", **cited))["quote"] == first["text"]
+    said = await refused(client, "read_span", **{**cited, "doc_sha256": "0" * 16})
+    assert said.startswith("'canola.md' has changed since it was cited\nHint: Ask the question again")
+    assert "doc_sha256" in await refused(client, "read_span", **{**cited, "doc_sha256": "none"})
 
 
 async def _abstains(client: Client) -> None:

@@ -48,8 +48,9 @@ def keyed(town: Town, keyed_state: Path) -> Iterator[Service]:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """Gone when tests of another folder follow: while it runs, no other event loop can in this process."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     with sync_playwright() as playwright:
@@ -81,7 +82,7 @@ def new_page(browser: Browser, faults: list[str]) -> Iterator[NewPage]:
         context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def desktop(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 900})
     yield context

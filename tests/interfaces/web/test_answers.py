@@ -114,7 +114,7 @@ def test_copied_citations(new_page: NewPage, service: Service) -> None:
     place = f"guidelines.md[{quote['start']}:{quote['end']}]"
     assert copied("Text") == f"“{QUOTED}”\n— Design Guidelines, Guidelines ({place})"
     link = copied("Link")
-    query = f"doc=guidelines.md&start={quote['start']}&end={quote['end']}"
+    query = f"doc=guidelines.md&start={quote['start']}&end={quote['end']}&sha={quote['doc_sha256'][:16]}"
     assert link == f"{service.url}/?{query}#:~:text=Roofs%20should%20be%20brown%20or%20slate%20grey."
     assert copied("Markdown") == f"> {QUOTED}\n>\n> — [Design Guidelines, Guidelines]({link})"
     cited = json.loads(copied("JSON"))
@@ -191,11 +191,14 @@ def test_a_reader_says_which_sentence_does_answer(page: Page, service: Service) 
     with page.expect_request("**/marks") as sent:
         page.locator(".marks").get_by_role("checkbox").first.check()
         page.get_by_role("button", name="Send").click()
-    nearest = service.answer(UNKNOWN)["nearest"][0]
+    answer = service.answer(UNKNOWN)
+    nearest = answer["nearest"][0]
     assert sent.value.post_data_json == {
         "question": UNKNOWN,
         "verdict": "wrong",
         "gold": [{"doc_id": nearest["doc_id"], "start": nearest["start"], "end": nearest["end"]}],
+        "index": answer["run_notes"]["index"],
+        "quoted": [],
     }
     expect(page.locator(".thanks")).to_contain_text("noted as wrong")
 

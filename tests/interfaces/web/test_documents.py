@@ -39,6 +39,8 @@ def test_documents_are_uploaded_asked_and_removed(new_page: NewPage, keyed: Serv
     page.get_by_role("link", name="Documents").click()
     page.get_by_role("button", name="Remove Pet Rules").click()
     expect(page.get_by_role("dialog", name="Remove this document?")).to_contain_text("Pet Rules")
+    said = "the next ingest of that folder brings it back"
+    expect(page.get_by_role("dialog", name="Remove this document?")).to_contain_text(said)
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Remove Pet Rules")).to_be_focused()
     page.get_by_role("button", name="Remove Pet Rules").click()

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from urllib.parse import quote_plus
+
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import NewPage
@@ -70,6 +73,55 @@ def test_a_link_to_a_place_that_is_not_there_is_answered_in_words(new_page: NewP
     page.get_by_role("button", name="Close").click()
     expect(page.locator("#reader")).not_to_be_visible()
     expect(page.get_by_label("Question", exact=True)).to_be_focused()
+
+
+def test_a_link_names_the_text_that_it_was_made_of(page: Page, service: Service) -> None:
+    ask(page, service, ROOF)
+    quote = service.answer(ROOF)["answer_sentences"][0]
+    sha = f"sha={quote['doc_sha256'][:16]}"
+    assert sha in (quotes(page).first.locator("a.open").first.get_attribute("href") or "")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    reader = open_quote(page, 0)
+    assert sha in page.url
+    assert [url for url in requests if "/span?" in url and sha.replace("sha=", "sha256=") in url]
+    page.reload()
+    expect(reader.locator("mark")).to_have_text(QUOTED)
+    page.goto(f"{service.url}/?doc=guidelines.md&start={quote['start']}&end={quote['end']}")
+    expect(reader.locator("mark")).to_have_text(QUOTED)
+
+
+def test_a_link_into_a_document_that_was_replaced_marks_nothing(new_page: NewPage, service: Service) -> None:
+    page = new_page(allowed="409 (Conflict)")
+    place = "doc=guidelines.md&start=12&end=30&sha=0123456789abcdef"
+    page.goto(f"{service.url}/?q={quote_plus(ROOF)}&{place}")
+    problem = page.locator("#reader .problem")
+    expect(problem.get_by_role("heading")).to_have_text("The document has changed")
+    expect(problem).to_contain_text("other words")
+    expect(page.locator("#reader mark")).to_have_count(0)
+    with page.expect_request("**/answer"):
+        problem.get_by_role("button", name="Ask again").click()
+    expect(page.locator("#reader")).not_to_be_visible()
+    expect(quotes(page).first).to_contain_text(QUOTED)
+
+    page.goto(f"{service.url}/?{place}")
+    problem.get_by_role("button", name="Ask again").click()
+    expect(page.locator("#reader")).not_to_be_visible()
+    expect(page.get_by_label("Question", exact=True)).to_be_focused()
+    assert "in=guidelines.md" in page.url
+
+
+def test_a_picture_of_a_page_that_was_replaced_gets_no_boxes(new_page: NewPage, service: Service) -> None:
+    page = new_page(allowed="409 (Conflict)")
+    ask(page, service, SEED)
+    reader = open_quote(page, 0)
+    replaced = {"error": {"code": "document-changed", "message": "it has changed", "hint": "Ask again."}}
+    page.route("**/pages/**", lambda route: route.fulfill(status=409, json=replaced))
+    with page.expect_request(re.compile(r"/pages/1\?.*sha256=[0-9a-f]{16}")):
+        reader.get_by_role("button", name="Page").click()
+    expect(reader.locator(".problem").get_by_role("heading")).to_have_text("The document has changed")
+    expect(reader.locator(".box")).to_have_count(0)
+    expect(reader.locator("mark")).to_have_count(0)
 
 
 def test_the_page_of_a_pdf_has_boxes_over_the_quoted_words(page: Page, service: Service) -> None:

@@ -48,13 +48,14 @@ def command(
     try:
         try:
             from quoth.interfaces.http import logs
-            from quoth.interfaces.http.service import Plan
+            from quoth.interfaces.http.service import Plan, check_state
             from quoth.interfaces.http.worker import VARIABLE, listen, serve, written
         except ImportError as error:
             raise MissingExtra("quoth serve", "serve") from error
         plan = Plan(index=index, overrides=given, profile=profile, auth=not no_auth)
         check_access(plan.keys, host=host, auth=plan.auth)
         _check_index(plan)
+        check_state(plan)
         os.environ[VARIABLE] = written(plan)
         with listen(host, port) as listening:
             shown = f"[{host}]" if ":" in host else host

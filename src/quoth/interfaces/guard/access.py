@@ -15,6 +15,11 @@ def keys_path(settings: ServiceSettings) -> Path:
     return Path(settings.keys or Path(settings.state, "keys.json")).expanduser()
 
 
+def rates_path(settings: ServiceSettings) -> Path:
+    """Where the limits of the keys are counted, for all processes that have the same state."""
+    return Path(settings.state, "rates.db").expanduser()
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
     try:

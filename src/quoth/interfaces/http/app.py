@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -95,26 +96,27 @@ async def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, QuothError)  # noqa: S101 - for the type alone
     fault = as_fault(error)
     if fault.status_code >= 500:
-        logs.log("fault", code=error.code, message=str(error), hint=error.hint)
-    return _said(fault)
+        logs.log("fault", level=logging.ERROR, code=error.code, message=str(error), hint=error.hint)
+    return _said(request, fault)
 
 
 async def _theirs(request: Request, error: Exception) -> Response:
     if isinstance(error, HttpFault):
-        return _said(error)
+        return _said(request, error)
     assert isinstance(error, HTTPException)  # noqa: S101
     hint = "See /openapi.json for what there is."
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = ", ".join(sorted(_methods(request)))
     return _said(
+        request,
         HttpFault(
             error.status_code,
             _CODES.get(error.status_code, "request"),
             str(error.detail).lower(),
             hint=hint,
             headers=headers,
-        )
+        ),
     )
 
 
@@ -136,7 +138,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
     said = f"{where}: {first['msg']}" if where else str(first["msg"])
-    return _said(HttpFault(422, "body", said[:500], hint="See /openapi.json for what is expected."))
+    return _said(request, HttpFault(422, "body", said[:500], hint="See /openapi.json for what is expected."))
 
 
 async def _gone(request: Request, error: Exception) -> Response:
@@ -145,8 +147,9 @@ async def _gone(request: Request, error: Exception) -> Response:
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
     """The framework raises it again behind this, and the gate logs it."""
-    return _said(unforeseen(logs.REQUEST_ID.get()))
+    return _said(request, unforeseen(logs.REQUEST_ID.get()))
 
 
-def _said(fault: HttpFault) -> Response:
+def _said(request: Request, fault: HttpFault) -> Response:
+    request.scope["state"]["fault"] = fault.code  # the gate counts it
     return asking.json_response(error_json(fault.code, str(fault.detail), fault.hint), fault.status_code, fault.headers)

@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from quoth.errors import QuestionError, QuothError
+from quoth.interfaces.guard.keys import Key
 from quoth.interfaces.http import described, logs, metrics
 from quoth.interfaces.http.faults import HttpFault, as_fault, busy, error_json, unforeseen
 from quoth.interfaces.http.models import AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
@@ -100,15 +101,15 @@ async def answer_batch(request: Request, service: Served) -> Response:
     questions = _batch(await request.body(), request.headers.get("content-type", ""), service.settings.max_batch)
     if service.batches >= _MOST_BATCHES:
         raise busy(service.desk.retry_seconds())
-    return _Batch(service, questions)
+    return _Batch(service, questions, request.scope["state"].get("key"))
 
 
 class _Batch(StreamingResponse):
     """Counts while it is sent, and ends what it began however the sending ends."""
 
-    def __init__(self, service: Service, questions: Sequence[Question | UnreadableLine]) -> None:
+    def __init__(self, service: Service, questions: Sequence[Question | UnreadableLine], key: Key | None) -> None:
         self._service = service
-        self._answers = _answers(service, questions)
+        self._answers = _answers(service, questions, key)
         super().__init__(self._answers, media_type=_JSONL)
         service.batches += 1  # not when the sending begins: until then many could come in
 
@@ -120,11 +121,18 @@ class _Batch(StreamingResponse):
             self._service.batches -= 1
 
 
-async def _answers(service: Service, questions: Sequence[Question | UnreadableLine]) -> AsyncGenerator[bytes, None]:
-    """A few at a time, in order; no more is begun than the client reads."""
+async def _answers(
+    service: Service, questions: Sequence[Question | UnreadableLine], key: Key | None
+) -> AsyncGenerator[bytes, None]:
+    """A few at a time, in order; no more is begun than the client reads, and no more than its key may ask.
+
+    The request itself has paid for the first question.
+    """
     running: deque[asyncio.Task[bytes]] = deque()
     try:
-        for question in questions:
+        for number, question in enumerate(questions):
+            if number and key is not None:
+                await _pay(service, key)
             running.append(asyncio.create_task(_line(service, question)))
             if len(running) >= service.settings.threads:
                 yield await running.popleft()
@@ -133,6 +141,15 @@ async def _answers(service: Service, questions: Sequence[Question | UnreadableLi
     finally:
         for task in running:
             task.cancel()
+
+
+async def _pay(service: Service, key: Key) -> None:
+    """Wait until the key may ask once more: a batch counts question by question."""
+    while service.admission is not None:
+        taken = await service.admission.allowance(key)
+        if taken is None or taken.granted:
+            return
+        await asyncio.sleep(max(1, taken.retry_after))
 
 
 async def _line(service: Service, question: Question | UnreadableLine) -> bytes:
@@ -246,12 +263,17 @@ async def _retrieve(request: Request, question: Question, most: int | None, serv
 @router.post(
     "/verify",
     summary="Verify citations",
-    description="Slices the documents again, and compares with what an answer cites, character by character.",
+    description=(
+        "Slices the documents again, and compares with what an answer cites, character by character: its sentences, "
+        "the sides of its conflicts, and the nearest evidence of an abstention. `verified` is true only when something "
+        "was checked and all of it holds. Under `results`, an answer or abstention that cites nothing is fine too, so "
+        "that the results of a batch can be checked as they are; an empty list is not verified."
+    ),
     responses={200: {"model": described.Verified, "description": "What holds and what does not."}},
     tags=["questions"],
 )
 async def verify(request: Request, body: VerifyBody, service: Served) -> Response:
-    def work() -> dict[str, Any]:
+    def work() -> str:
         texts: dict[str, str | None] = {}
         with service.quoth.reading() as reader:
 
@@ -266,9 +288,11 @@ async def verify(request: Request, body: VerifyBody, service: Served) -> Respons
             {"question_id": one.question_id, "doc_id": one.doc_id, "start": one.start, "end": one.end, "why": one.why}
             for one in found.failures
         ]
-        return {"verified": not failures, "citations": found.citations, "failures": failures}
+        checked = found.citations > 0 or body.holds_outcomes
+        verified = checked and not failures
+        return json_line({"verified": verified, "citations": found.citations, "failures": failures})
 
-    return json_response(await service.run(request, work))
+    return Response(await service.run(request, work), media_type="application/json")
 
 
 def note_question(request: Request, service: Service, question: Question) -> None:

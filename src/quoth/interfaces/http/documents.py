@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import sqlite3
@@ -27,8 +26,8 @@ from quoth.interfaces.http.faults import HttpFault, busy, no_document
 from quoth.interfaces.http.jobs import Job, Kind
 from quoth.interfaces.http.library import checked_id, in_the_way
 from quoth.interfaces.http.service import Service, Writing
-from quoth.interfaces.spans import MOST_AROUND, span_json
-from quoth.render import document_json
+from quoth.interfaces.spans import LONGEST_SLICE, MOST_AROUND, DocumentChanged, check_unchanged, span_json
+from quoth.render import document_json, json_line
 
 router = APIRouter(tags=["documents"])
 _MOST_JOBS = 1_000
@@ -39,6 +38,18 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
     415: {"model": described.Error, "description": "Files of this kind cannot be read."},
     507: {"model": described.Error, "description": "There is no room left."},
 }
+_CHANGED: dict[int | str, dict[str, Any]] = {
+    409: {"model": described.Error, "description": "The document has changed since: it is not the one of `sha256`."}
+}
+Cited = Annotated[
+    str | None,
+    Query(
+        pattern="^[0-9A-Fa-f]{8,64}$",
+        description="`doc_sha256` of the citation, or its first 8 digits or more. Without it the offsets are taken to "
+        "be those of the document as it is now.",
+        examples=["9f86d081884c7d65"],
+    ),
+]
 
 
 @router.get(
@@ -108,7 +119,7 @@ async def original(request: Request, doc_id: str, service: Served) -> Response:
 @router.get(
     "/documents/{doc_id:path}/pages/{number:int}",
     summary="See a page of a PDF",
-    responses={200: {"description": "A picture.", "content": {"image/png": {}}}},
+    responses={200: {"description": "A picture.", "content": {"image/png": {}}}, **_CHANGED},
 )
 async def page(
     request: Request,
@@ -116,23 +127,35 @@ async def page(
     number: int,
     service: Served,
     width: Annotated[int, Query(ge=200, le=2_400, description="In pixels.")] = 1_000,
+    sha256: Cited = None,
 ) -> Response:
-    def work() -> bytes:
+    def work() -> str:
         info = service.catalogue().get(doc_id)
         if info is None:
             raise no_document(doc_id)
+        with _told_when_changed():
+            check_unchanged(doc_id, info.sha256, sha256)
         if info.format != "pdf" or not 1 <= number <= info.pages:
             hint = f"It has {info.pages} pages." if info.format == "pdf" else "Only those of PDF files can be seen."
             raise HttpFault(404, "no-page", f"'{doc_id}' has no page {number} to be seen", hint=hint)
-        return service.originals.page(doc_id, _version(service), number=number, width=width)
+        return _version(service)
 
-    return Response(await service.run(request, work), media_type="image/png")
+    version = await service.run(request, work)
+    picture = await service.originals.drawn(doc_id, version, number=number, width=width)
+    return Response(picture, media_type="image/png")
 
 
 @router.get(
     "/documents/{doc_id:path}/span",
     summary="Quote a slice with its surroundings",
-    responses={200: {"model": described.QuotedSpan, "description": "The slice, and where it is printed."}},
+    description=(
+        f"At most {LONGEST_SLICE:,} code points. With `sha256` a document that was replaced since it was cited is "
+        "told, rather than other words given."
+    ),
+    responses={
+        200: {"model": described.QuotedSpan, "description": "The slice, and where it is printed."},
+        **_CHANGED,
+    },
 )
 async def span(
     request: Request,
@@ -141,14 +164,16 @@ async def span(
     start: Annotated[int, Query(ge=0, le=10**9, description="The first code point.")],
     end: Annotated[int, Query(ge=1, le=10**9, description="Behind the last code point.")],
     around: Annotated[int, Query(ge=0, le=MOST_AROUND, description="Code points on each side.")] = 800,
+    sha256: Cited = None,
 ) -> Response:
-    def work() -> dict[str, Any]:
+    def work() -> str:
         if service.catalogue().get(doc_id) is None:
             raise no_document(doc_id)
-        with service.quoth.reading() as reader:
-            return span_json(reader, doc_id, start, end, around=around, profile=service.profile())
+        with service.quoth.reading() as reader, _told_when_changed():
+            found = span_json(reader, doc_id, start, end, around=around, profile=service.profile(), cited=sha256)
+        return json_line(found)
 
-    return json_response(await service.run(request, work))
+    return Response(await service.run(request, work), media_type="application/json")
 
 
 @router.get(
@@ -214,8 +239,8 @@ async def upload(
     job_id = writing.jobs.new_id()
     try:
         with _room():
-            sha256 = await _receive(request, writing.library.incoming(job_id))
-            job = await asyncio.to_thread(_accept, request, writing, job_id, Kind.PUT, doc_id, sha256, fields)
+            sha256 = await _receive(service, request, writing.library.incoming(job_id))
+            job = await service.run_aside(_accept, request, writing, job_id, Kind.PUT, doc_id, sha256, fields)
     except BaseException:
         writing.library.drop(job_id)
         raise
@@ -226,7 +251,10 @@ async def upload(
     "/documents/{doc_id:path}",
     status_code=202,
     summary="Remove a document",
-    description="From the index, and its file where it was uploaded. A file ingested from a folder stays there.",
+    description=(
+        "From the index, and its file where it was uploaded. A file that was ingested from a folder stays there, and "
+        "the next ingest of that folder brings the document back; `notes` of the job say so."
+    ),
     responses=_ACCEPTED,
 )
 async def remove(request: Request, doc_id: str, service: Served) -> Response:
@@ -235,7 +263,7 @@ async def remove(request: Request, doc_id: str, service: Served) -> Response:
     with _room():
         if not await service.run(request, lambda: _will_be_there(service, writing, doc_id)):
             raise no_document(doc_id)
-        job = await asyncio.to_thread(_accept, request, writing, job_id, Kind.DELETE, doc_id, None, {})
+        job = await service.run_aside(_accept, request, writing, job_id, Kind.DELETE, doc_id, None, {})
     return _accepted(writing, job)
 
 
@@ -245,7 +273,7 @@ async def remove(request: Request, doc_id: str, service: Served) -> Response:
     responses={200: {"model": described.JobList, "description": "The newest first."}},
 )
 async def jobs(service: Served, limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> Response:
-    found = await asyncio.to_thread(_writing(service).jobs.recent, limit)
+    found = await service.run_aside(_writing(service).jobs.recent, limit)
     return json_response({"jobs": [one.json() for one in found]})
 
 
@@ -255,7 +283,7 @@ async def jobs(service: Served, limit: Annotated[int, Query(ge=1, le=1_000)] = 5
     responses={200: {"model": described.Job, "description": "What has become of it."}},
 )
 async def job(job_id: str, service: Served) -> Response:
-    found = await asyncio.to_thread(_writing(service).jobs.get, job_id)
+    found = await service.run_aside(_writing(service).jobs.get, job_id)
     if found is None:
         raise HttpFault(404, "no-job", "there is no such job", hint="GET /jobs lists the last ones.")
     return json_response(found.json())
@@ -266,6 +294,14 @@ def _writing(service: Service) -> Writing:
         hint = "Write with quoth ingest, or serve with service.uploads=true."
         raise HttpFault(403, "read-only", "this service takes no documents", hint=hint)
     return service.writing
+
+
+@contextmanager
+def _told_when_changed() -> Iterator[None]:
+    try:
+        yield
+    except DocumentChanged as error:
+        raise HttpFault(409, error.code, str(error), hint=error.hint) from error
 
 
 def _version(service: Service) -> str:
@@ -340,15 +376,15 @@ def _room() -> Iterator[None]:
         raise HttpFault(507, "no-room", f"the change cannot be kept: {said}", hint=hint) from error
 
 
-async def _receive(request: Request, place: Path) -> str:
+async def _receive(service: Service, request: Request, place: Path) -> str:
     """Write the body to a file as it comes; gives its hash. Only a piece of it is ever in memory."""
     digest = hashlib.sha256()
     with place.open("wb") as file:
         async for piece in request.stream():
             digest.update(piece)
-            await asyncio.to_thread(file.write, piece)
+            await service.run_aside(file.write, piece)
         file.flush()
-        await asyncio.to_thread(os.fsync, file.fileno())
+        await service.run_aside(os.fsync, file.fileno())
         if not file.tell():
             raise HttpFault(422, "empty", "the file is empty", hint="Send its bytes as the body.")
     return digest.hexdigest()

@@ -22,6 +22,7 @@ from quoth.errors import (
     QuothError,
     SettingsError,
 )
+from quoth.interfaces.guard.words import client_words
 
 
 class HttpFault(HTTPException):
@@ -86,17 +87,10 @@ _STATUS: tuple[tuple[type[QuothError], int], ...] = (  # the first that fits
     (SettingsError, 500),
     (OffsetMismatch, 500),
 )
-_OURS = "See the log of the service for this request."
 
 
 def as_fault(error: QuothError) -> HttpFault:
     """An error of the program as one of HTTP. What concerns the operator alone is kept from clients."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    if isinstance(error, NoIndex):  # its message names a folder of this machine
-        hint = "Upload a document, or ingest a folder."
-        return HttpFault(503, error.code, "there is no index yet", hint=hint, headers={"Retry-After": "5"})
-    if isinstance(error, QuestionError | CorpusError):
-        return HttpFault(status, error.code, str(error), hint=error.hint)
-    headers = {"Retry-After": "5"} if status == 503 else {}
-    said = "the index cannot be read now" if isinstance(error, IndexFault) else "the service is not set up for this"
-    return HttpFault(status, error.code, said, hint=_OURS, headers=headers)
+    code, message, hint = client_words(error)
+    return HttpFault(status, code, message, hint=hint, headers={"Retry-After": "5"} if status == 503 else {})

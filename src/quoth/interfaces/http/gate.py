@@ -7,12 +7,14 @@ import json
 import re
 import secrets
 import time
+from contextlib import suppress
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quoth.errors import QuothError
+from quoth.interfaces.guard.admission import Refusal, check_granted, check_scope, rate_headers
 from quoth.interfaces.guard.keys import Key
 from quoth.interfaces.guard.keys import Scope as Right
 from quoth.interfaces.http import logs, metrics
@@ -30,7 +32,19 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
 SLOW_SECONDS = 30.0
 """How long a client may keep quiet in the middle of what it sends."""
-_REFUSALS = {401: "auth", 403: "auth", 408: "timeout", 413: "too-large", 429: "rate", 503: "busy", 504: "timeout"}
+_REST_SECONDS = 1.0
+_MOST_REST = 64 * 2**10
+"""What is still read of a request that was refused, and how long it may take."""
+_REFUSALS = {
+    "busy": "busy",
+    "key": "auth",
+    "rate-limit": "rate",
+    "scope": "auth",
+    "slow": "timeout",
+    "timeout": "timeout",
+    "too-large": "too-large",
+}
+"""Codes of errors by which a request is sent away, and how they are counted; the others are failures, or mistakes."""
 _PAGE_ROUTES = ("/web",)
 """Mounted folders, which are no routes to the framework; a request for any file below counts for the folder."""
 
@@ -91,9 +105,14 @@ class _Passage:
         self._key: Key | None = None
         self._status = 0
         self._sent = 0
+        self._receive: Receive | None = None
+        length = self._headers.get("content-length", "0")
+        self._body_left = "transfer-encoding" in self._headers or bool(length.strip("0"))
+        """Whether the request has more of a body than was read."""
 
     async def go(self, receive: Receive) -> None:
         started = time.perf_counter()
+        self._receive = receive
         logs.REQUEST_ID.set(self._id)
         self._scope.setdefault("state", {})["noted"] = {}
         with self._service.traces.request(dict(self._headers)) as span:
@@ -101,6 +120,8 @@ class _Passage:
                 await self._serve(receive)
             except HttpFault as fault:
                 await self._complain(fault)
+            except Refusal as no:
+                await self._complain(HttpFault(no.status, no.code, str(no), hint=no.hint, headers=no.headers))
             except Exception:
                 logs.LOG.exception("a request failed")
                 await self._complain(unforeseen(self._id))
@@ -122,7 +143,8 @@ class _Passage:
 
     async def _admit(self) -> None:
         path, method = self._scope["path"], self._scope["method"]
-        if self._service.keys is None:
+        admission = self._service.admission
+        if admission is None:
             self._check_host()
             self._check_origin()
             return
@@ -132,46 +154,11 @@ class _Passage:
             or (path == "/metrics" and self._service.settings.open_metrics)
         ):
             return
-        self._key = self._holder()
-        wanted = Right.WRITE if method in {"PUT", "DELETE", "PATCH"} else Right.READ
-        if wanted not in self._key.scopes:
-            hint = "Use a key with the scope 'write': quoth keys add NAME --scope write."
-            raise HttpFault(403, "scope", f"this key may only {' and '.join(sorted(self._key.scopes))}", hint=hint)
-        per_minute = self._key.per_minute
-        limit = self._service.settings.per_minute if per_minute is None else per_minute
-        if limit:
-            await self._take(self._key, limit)
-
-    def _holder(self) -> Key:
-        scheme, _, token = self._headers.get("authorization", "").partition(" ")
-        token = token.strip() if scheme.lower() == "bearer" else self._headers.get("x-api-key", "")
-        keys = self._service.keys
-        try:
-            holder = keys.holder(token) if keys is not None and token else None
-        except QuothError:
-            holder = None  # nobody gets in while the keys cannot be read; the log says why
-        if holder is None:
-            hint = "Send it as 'Authorization: Bearer KEY'. An operator makes one with: quoth keys add NAME."
-            said = "this key is not known, or was revoked" if token else "a key is needed"
-            raise HttpFault(401, "key", said, hint=hint, headers={"WWW-Authenticate": "Bearer"})
-        return holder
-
-    async def _take(self, key: Key, limit: int) -> None:
-        allowance = await asyncio.to_thread(self._service.rates.take, key.id, limit)
-        self._rate = {
-            "RateLimit-Limit": str(allowance.limit),
-            "RateLimit-Remaining": str(allowance.remaining),
-            "RateLimit-Reset": str(allowance.reset_seconds),
-        }
-        if not allowance.granted:
-            seconds = max(1, allowance.retry_after)
-            raise HttpFault(
-                429,
-                "rate-limit",
-                f"this key may ask {limit} times a minute",
-                hint=f"Try again in {seconds} s.",
-                headers={"Retry-After": str(seconds)},
-            )
+        self._key = admission.holder(self._headers.raw)
+        check_scope(self._key, Right.WRITE if method in {"PUT", "DELETE", "PATCH"} else Right.READ)
+        if (allowance := await admission.allowance(self._key)) is not None:
+            self._rate = rate_headers(allowance)
+            check_granted(allowance)
 
     def _check_host(self) -> None:
         """Without keys any page that a browser has open could ask us under a name of its own, were it not for this."""
@@ -211,6 +198,7 @@ class _Passage:
                 raise HttpFault(408, "slow", "the request did not come in time", hint=hint) from None
             read += len(message.get("body", b""))
             ended = not message.get("more_body", False)
+            self._body_left = not ended
             if read > most:
                 raise _too_large(most, name)
             return message
@@ -221,10 +209,12 @@ class _Passage:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = MutableHeaders(scope=message)
+            if self._body_left and self._status >= 400:
+                await self._read_rest()
             headers["X-Request-Id"] = self._id
             for name, value in {**_HEADERS, **self._rate}.items():
                 headers.setdefault(name, value)
-            if self._status in {408, 413}:
+            if self._body_left or self._status in {408, 413}:
                 headers["connection"] = "close"  # what is left of the request will not be read
             self._cors.mark(self._headers, headers)
         elif message["type"] == "http.response.body":
@@ -233,9 +223,25 @@ class _Passage:
             self._sent += len(message.get("body", b""))
         await self._send(message)
 
+    async def _read_rest(self) -> None:
+        """Read what is left of a request where that is little: closed with something unread, a connection breaks off,
+        and some clients never see what they were told."""
+        length = self._headers.get("content-length", "")
+        short = _NUMBER.fullmatch(length) and len(length) <= _LONGEST_NUMBER and int(length) <= _MOST_REST
+        if self._receive is None or not short or self._status == 408 or "expect" in self._headers:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_REST_SECONDS):
+                while self._body_left:
+                    message = await self._receive()
+                    if message["type"] != "http.request":
+                        return
+                    self._body_left = message.get("more_body", False)
+
     async def _complain(self, fault: HttpFault) -> None:
         if self._status:
             return  # the answer had begun; that it breaks off tells the client
+        self._scope["state"]["fault"] = fault.code
         body = json.dumps(error_json(fault.code, str(fault.detail), fault.hint)).encode()
         headers = {"content-type": "application/json", "content-length": str(len(body)), **(fault.headers or {})}
         raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
@@ -248,8 +254,8 @@ class _Passage:
         self._status = self._status or GONE  # nobody was there any more to be told anything
         metrics.REQUESTS.labels(method, route, str(self._status)).inc()
         metrics.SECONDS.labels(route).observe(seconds)
-        if self._status in _REFUSALS:
-            metrics.REFUSED.labels(_REFUSALS[self._status]).inc()
+        if (why := _REFUSALS.get(self._scope["state"].get("fault", ""))) is not None:
+            metrics.REFUSED.labels(why).inc()
         if span is not None:
             span.update_name(f"{method} {route}")
             span.set_attributes(
@@ -277,6 +283,9 @@ class _Passage:
         found = getattr(self._scope.get("route"), "path", None)
         if isinstance(found, str):
             return found
+        for route in getattr(getattr(self._app, "state", None), "routes", ()):  # it was refused on its way there
+            if route.matches(self._scope)[0] is Match.FULL:
+                return str(route.path)
         return next((one for one in _PAGE_ROUTES if self._scope["path"].startswith(f"{one}/")), "other")
 
 

@@ -12,6 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+MOST = 100_000
+"""Marks that are kept: each one is written with all the others."""
+
+
+class MarksFull(Exception):
+    """There are as many marks as are kept; one of a question that is among them can still be changed."""
+
 
 class Marks:
     """A JSONL file with one line for each question; a later mark of the same question takes the earlier one's place.
@@ -19,14 +26,17 @@ class Marks:
     The file is written anew each time, aside, and renamed: readers see the whole old or the whole new one.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, most: int = MOST) -> None:
         self._path = path
+        self._most = most
         self._lock = threading.Lock()
 
     def put(self, labelled: Mapping[str, Any]) -> int:
-        """Store a labelled question; gives how many there are."""
+        """Store a labelled question; gives how many there are. `MarksFull` when there is no place for another."""
         with self._alone():
             lines = self._read()
+            if labelled["id"] not in lines and len(lines) >= self._most:
+                raise MarksFull
             lines[labelled["id"]] = json.dumps(labelled, ensure_ascii=False).encode("utf-8", "backslashreplace")
             self._write(b"".join(line + b"\n" for line in lines.values()))
             return len(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +34,14 @@ REFUSED = Counter("quoth_refused", "Requests sent away.", ["why"], registry=REGI
 JOBS = Counter("quoth_jobs", "Jobs that ended.", ["kind", "state"], registry=REGISTRY)
 WAITING = Gauge("quoth_requests_waiting", "Requests in the queue.", multiprocess_mode=_IN_ALL, registry=REGISTRY)
 RUNNING = Gauge("quoth_requests_running", "Requests in work.", multiprocess_mode=_IN_ALL, registry=REGISTRY)
+
+WHY_REFUSED = ("busy", "rate", "auth", "too-large", "timeout")
+# A series that is not there yet has no increase when its first event comes: that one would alarm nobody.
+for _why in WHY_REFUSED:
+    REFUSED.labels(_why)
+for _kind in ("put", "delete"):
+    for _state in ("done", "failed"):
+        JOBS.labels(_kind, _state)
 
 _OF_THE_INDEX = {
     "quoth_index_age_seconds": "Since the index was published.",
@@ -114,15 +122,15 @@ class _IndexCollector(Collector):
         yield info
 
 
-def scrape(index: Callable[[], Mapping[str, float]], *, version: str) -> bytes:
-    """All metrics as Prometheus reads them. `index` gives the values of the index, without the prefix."""
+def scrape(index: Mapping[str, float], *, version: str) -> bytes:
+    """All metrics as Prometheus reads them. `index` has the values of the index, if any, without the prefix."""
     registry = CollectorRegistry()
     if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         _forget_the_dead(Path(folder))
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry.register(_Known())
-    registry.register(_IndexCollector({f"quoth_index_{name}": value for name, value in index().items()}, version))
+    registry.register(_IndexCollector({f"quoth_index_{name}": value for name, value in index.items()}, version))
     return generate_latest(registry)
 
 

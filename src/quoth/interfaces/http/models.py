@@ -115,6 +115,12 @@ class MarkBody(_Strict):
     doc_scope: list[StrictStr] | None = None
     filters: FilterBody | None = None
     gold: list[PlaceBody] | None = Field(None, max_length=100, description="The places that do answer it.")
+    index: StrictStr | None = Field(
+        None, max_length=200, description="`run_notes.index` of the answer that is marked: another one is not marked."
+    )
+    quoted: list[PlaceBody] | None = Field(
+        None, max_length=100, description="What that answer quoted; nothing for an abstention."
+    )
 
 
 class _Loose(BaseModel):
@@ -135,6 +141,11 @@ class _LeadBody(_Loose):
     text: StrictStr
 
 
+class ConflictBody(_Loose):
+    statements: list[CitedBody] = Field(default_factory=list)
+
+
+_CITING = frozenset({"answer_sentences", "nearest", "conflicts"})
 _A_LIST: JsonDict = {"required": ["results"], "properties": {"results": {"type": "array"}}}
 
 
@@ -149,6 +160,7 @@ class AnsweredBody(_Loose):
 
     answer_sentences: list[CitedBody] = Field(default_factory=list)
     nearest: list[CitedBody] = Field(default_factory=list)
+    conflicts: list[ConflictBody] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _holds_something(self) -> Self:
@@ -176,6 +188,17 @@ class VerifyBody(AnsweredBody):
     )
 
     results: list[AnsweredBody] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_or_several(self) -> Self:
+        if self.results is not None and self.model_fields_set & _CITING:
+            raise ValueError("give one answer, or several as `results`, but not both: only one would be checked")
+        return self
+
+    @property
+    def holds_outcomes(self) -> bool:
+        """Whether several were given, and one of them at least is an answer or an abstention."""
+        return any("error" not in (one.model_extra or ()) for one in self.results or ())
 
     def _names(self) -> set[str]:
         return super()._names() | ({"answer_sentences"} if self.results is not None else set())

@@ -17,6 +17,9 @@ from quoth.interfaces.http.asking import Served, json_response
 router = APIRouter(tags=["operation"])
 _HEALTHY: dict[int | str, dict[str, Any]] = {200: {"model": described.Health, "description": "It runs."}}
 
+_NOTHING_KNOWN = {"store": False, "index": False, "model": False}
+"""Where the store does not answer in time."""
+
 
 @router.get("/healthz", summary="Is it alive?", responses=_HEALTHY)
 @router.get("/health", summary="Is it alive?", responses=_HEALTHY)
@@ -34,7 +37,7 @@ async def health() -> Response:
     },
 )
 async def ready(service: Served) -> Response:
-    checks = await asyncio.to_thread(service.readiness)
+    checks = await service.readiness() or _NOTHING_KNOWN
     fine = all(checks.values())
     return json_response(
         {"ready": fine, "checks": checks, "message": "" if fine else "not ready"}, 200 if fine else 503
@@ -47,7 +50,8 @@ async def ready(service: Served) -> Response:
     responses={200: {"description": "Counts and times.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def scrape(service: Served) -> Response:
-    text = await asyncio.to_thread(metrics.scrape, service.index_values, version=__version__)
+    index = await service.index_values() or {}  # the other metrics are worth the more where the store hangs
+    text = await asyncio.to_thread(metrics.scrape, index, version=__version__)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

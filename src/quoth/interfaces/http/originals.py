@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import subprocess
@@ -10,9 +11,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
-from quoth.interfaces.http.faults import HttpFault
+from quoth.interfaces.http.faults import HttpFault, busy, too_slow
+from quoth.machine import plain_environment
 from quoth.protocols import Store
 from quoth.types import Known
 
@@ -20,6 +24,8 @@ _PAGE_SECONDS = 20
 _PAGE_MEMORY_MB = 2_048
 _MOST_KEPT = 32 * 2**20
 _MOST_PROCESSES = 2
+_MOST_WAITING = 16
+_LONGEST_WAIT = 30
 _AGAIN_SECONDS = 1.0
 _DRAW_PAGE = Path(__file__).with_name("draw_page.py")
 
@@ -33,7 +39,9 @@ class Originals:
         self._known: tuple[str, Mapping[str, Known]] | None = None
         self._read_at = 0.0
         self._pages: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
-        self._drawing = threading.Semaphore(_MOST_PROCESSES)
+        # Threads of their own: pages that take long must not keep questions from being answered.
+        self._pool = ThreadPoolExecutor(_MOST_PROCESSES, thread_name_prefix="drawing")
+        self._underway = 0
 
     def root_of(self, doc_id: str, version: str) -> str | None:
         """The folder that a document was read from; None for one that the index does not hold."""
@@ -61,16 +69,34 @@ class Originals:
             raise HttpFault(409, "original-changed", f"the file of '{doc_id}' was changed after its ingest", hint=hint)
         return data
 
+    async def drawn(self, doc_id: str, version: str, *, number: int, width: int) -> bytes:
+        """A picture (PNG) of a page of a PDF; `HttpFault` when too many wait for theirs, or it takes too long."""
+        with self._lock:
+            if self._underway >= _MOST_PROCESSES + _MOST_WAITING:
+                raise busy(5)
+            self._underway += 1
+        future = self._pool.submit(partial(self.page, doc_id, version, number=number, width=width))
+        future.add_done_callback(self._leave)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), _LONGEST_WAIT)
+        except TimeoutError:
+            raise too_slow(_LONGEST_WAIT) from None
+
+    def _leave(self, done: Future[bytes]) -> None:
+        with self._lock:
+            self._underway -= 1
+        if not done.cancelled():
+            done.exception()  # it was told to whoever waited
+
     def page(self, doc_id: str, version: str, *, number: int, width: int) -> bytes:
-        """A picture (PNG) of a page of a PDF."""
+        """What `drawn` gives, by the thread that calls."""
         data = self.read(doc_id, version)
         key = (hashlib.sha256(data).hexdigest(), number, width)
         with self._lock:
             if (kept := self._pages.get(key)) is not None:
                 self._pages.move_to_end(key)
                 return kept
-        with self._drawing:
-            drawn = _draw(data, number=number, width=width)
+        drawn = _draw(data, number=number, width=width)
         with self._lock:
             self._pages[key] = drawn
             while sum(map(len, self._pages.values())) > _MOST_KEPT:
@@ -109,7 +135,12 @@ def _draw(data: bytes, *, number: int, width: int) -> bytes:
     command = [sys.executable, "-P", str(_DRAW_PAGE), str(number), str(width), str(_PAGE_MEMORY_MB)]
     try:
         done = subprocess.run(  # noqa: S603 - our own file, and three numbers
-            command, input=data, capture_output=True, timeout=_PAGE_SECONDS, check=False
+            command,
+            input=data,
+            capture_output=True,
+            timeout=_PAGE_SECONDS,
+            check=False,
+            env=plain_environment(),
         )
     except subprocess.TimeoutExpired:
         done = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import TypeVar
 
 from quoth.errors import IndexBusy, QuothError
 from quoth.ingest import IngestReport
+from quoth.interfaces.guard.words import client_words
 from quoth.interfaces.http import logs, metrics
 from quoth.interfaces.http.faults import HttpFault, error_json
 from quoth.interfaces.http.jobs import Job, Jobs, Kind
@@ -121,7 +123,8 @@ class Runner:
                     if not self._is_finished(job):
                         self._do([job])
             elif isinstance(error, QuothError):
-                self._fail(jobs, error.code, str(error), error.hint)
+                logs.log("a job failed", message=str(error), hint=error.hint)
+                self._fail(jobs, *client_words(error))
             elif isinstance(error, OSError):
                 logs.LOG.exception("a job failed")
                 hint = "Ask the operator of the service to make room."
@@ -140,11 +143,14 @@ class Runner:
         self._jobs.progress(jobs, step="removing", done=0, total=len(jobs))
         missing = self._patiently(jobs, lambda: self._remove([job.doc_id for job in jobs]))
         for job in jobs:
+            uploaded = self._is_uploaded(job.doc_id)
             notes = self._without_file(job)
             said = f"the index holds no document '{job.doc_id}'"
             gone = _error("no-document", said, "GET /documents lists the ids.")
-            # One that was begun before and cut off has removed it itself.
-            self._finish(job, error=gone if job.doc_id in missing and not job.tries else None, notes=notes)
+            # One that was begun before and cut off has removed it itself, and its file.
+            lost = job.doc_id in missing and not job.tries
+            more = () if uploaded or lost or job.tries else (_COMES_BACK,)
+            self._finish(job, error=gone if lost else None, notes=(*notes, *more))
 
     def _without_file(self, job: Job) -> tuple[str, ...]:
         """Remove the file of a document that is in the index no more; what there is to say about that."""
@@ -153,6 +159,12 @@ class Runner:
         except OSError as error:
             return (f"its file could not be removed: {error.strerror}",)
         return ()
+
+    def _is_uploaded(self, doc_id: str) -> bool:
+        try:
+            return self._library.holds(doc_id)
+        except HttpFault:
+            return False  # a name that no upload can have
 
     def _placed(self, jobs: Sequence[Job]) -> list[Job]:
         """The jobs whose files are in their places now; the others have failed."""
@@ -215,7 +227,8 @@ class Runner:
         self._jobs.finish(job, error=error, notes=notes)
         state = "failed" if error else "done"
         metrics.JOBS.labels(job.kind.value, state).inc()
-        logs.log("job", job=job.id, kind=job.kind.value, doc_id=job.doc_id, state=state, error=error)
+        level = logging.WARNING if error else logging.INFO
+        logs.log("job", level=level, job=job.id, kind=job.kind.value, doc_id=job.doc_id, state=state, error=error)
         # From here on it has ended, whatever else goes wrong; what stays lying about is tidied up later.
         with suppress(OSError):
             self._library.settle(job.id)
@@ -231,6 +244,9 @@ class _Stopped(Exception):
 
 
 _SEE_LOG = "See the log of the service."
+_COMES_BACK = (
+    "its file is in a folder that was ingested, and stays there: the next ingest of that folder brings it back"
+)
 
 
 def _error(code: str, message: str, hint: str) -> dict[str, str]:

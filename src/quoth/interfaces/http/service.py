@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
+import os
+import sqlite3
+import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from fastapi import Request
 
-from quoth.errors import IndexFault, NoIndex, QuothError
+from quoth.errors import IndexFault, NoIndex, QuothError, SettingsError
 from quoth.ingest import IngestReport
-from quoth.interfaces.guard.access import keys_path
+from quoth.interfaces.guard.access import keys_path, rates_path
+from quoth.interfaces.guard.admission import Admission
 from quoth.interfaces.guard.audit import AuditLog
 from quoth.interfaces.guard.keys import KeyFile
 from quoth.interfaces.guard.rates import Rates
 from quoth.interfaces.http import logs, metrics
+from quoth.interfaces.http.aside import Look, in_thread
 from quoth.interfaces.http.desk import Desk
 from quoth.interfaces.http.jobs import Job, Jobs
 from quoth.interfaces.http.library import Library
@@ -35,8 +46,15 @@ from quoth.types import DocumentInfo
 from quoth.wiring import open_cache, open_store
 
 _Result = TypeVar("_Result")
+_Given = ParamSpec("_Given")
+_FILES, _AUDIT, _JOBS = "files", "audit.jsonl", "service.db"
 _JOB_SECONDS = 5.0
 """How long a stop waits for a job; one that is cut off is taken up again."""
+_LOOK_SECONDS = 3.0
+"""How long operators' tools wait for the store; what takes longer could serve nobody either."""
+_FRESH_SECONDS = 1.0
+_LOAD_SECONDS = 1.0
+"""How long a look waits for the first loading of the model, which takes much longer where it must be read anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +102,19 @@ class Service:
         self.quoth = Quoth(store, plan.overrides)
         self.originals = Originals(store)
         self.keys = KeyFile(plan.keys) if plan.auth else None
-        self.rates = Rates(plan.state / "rates.db")
+        self.rates = Rates(rates_path(self.settings))
+        self.admission = (
+            None if self.keys is None else Admission(self.keys, self.rates, per_minute=self.settings.per_minute)
+        )
         self.marks = Marks(plan.state / "labelled.jsonl")
         self.traces: Traces = open_traces(on=self.settings.traces)
-        self.is_ready = False
-        self.trouble = "the model is being loaded"
+        self.readiness = Look(
+            self._readiness, name="readiness", fresh_seconds=_FRESH_SECONDS, patience_seconds=_LOOK_SECONDS
+        )
+        self.index_values = Look(self._index_values, name="values", fresh_seconds=0, patience_seconds=_LOOK_SECONDS)
+        self._trouble = ""
+        self._loaded = threading.Event()
+        self._aside = ThreadPoolExecutor(4, thread_name_prefix="aside")
         self._store = store
         self._caches = metrics.CacheCounts()
         self._catalogue: Catalogue | None = None
@@ -110,17 +136,19 @@ class Service:
             seconds=self.settings.seconds,
             changed=metrics.count_requests,
         )
-        self._loading = asyncio.get_running_loop().run_in_executor(None, self._load)
+        self._loading = in_thread(self._load_first, name="loading")
         if self.writing is not None:
             self.writing.runner.start()
 
     async def end(self) -> None:
-        await self._loading
+        await asyncio.wait({self._loading}, timeout=self.settings.grace_seconds)
+        await asyncio.gather(self.readiness.end(), self.index_values.end())
         if self.writing is not None:
-            await asyncio.get_running_loop().run_in_executor(
-                None, self.writing.runner.stop, min(_JOB_SECONDS, self.settings.grace_seconds)
-            )
+            await self.run_aside(self.writing.runner.stop, min(_JOB_SECONDS, self.settings.grace_seconds))
         self.desk.close()
+        self._aside.shutdown(wait=False, cancel_futures=True)
+        if self.admission is not None:
+            self.admission.close()
         self.rates.close()
         self.traces.close()
         self._store.close()
@@ -128,6 +156,11 @@ class Service:
     async def run(self, request: Request, work: Callable[[], _Result]) -> _Result:
         """Do blocking work for a request whose body has been read, when its turn comes."""
         return await self.desk.run(work, is_gone=request.is_disconnected)
+
+    async def run_aside(self, work: Callable[_Given, _Result], *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        """Do what takes a moment and asks nothing of the index: notes of jobs, pieces of an upload."""
+        bound = partial(copy_context().run, work, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._aside, bound)
 
     def catalogue(self) -> Catalogue:
         with self.quoth.reading() as reader:
@@ -148,11 +181,12 @@ class Service:
             return load_profile(self.plan.profile or DEFAULT_PROFILE)
 
     def count_caches(self) -> None:
-        cache = open_cache(self.quoth.engine().settings.cache)
+        engine = self.quoth.loaded
+        cache = open_cache(engine.settings.cache) if engine else None
         if cache is not None:
             self._caches.update(cache.counts)
 
-    def index_values(self) -> Mapping[str, float]:
+    def _index_values(self) -> Mapping[str, float]:
         """What there is to say about the index, for the metrics; nothing where there is none."""
         try:
             info, published = self.quoth.info, self.quoth.published()
@@ -161,30 +195,62 @@ class Service:
         except QuothError:
             return {}
 
-    def readiness(self) -> dict[str, bool]:
+    def _readiness(self) -> dict[str, bool]:
         """What a question needs. `store` is whether it answers, even that it holds nothing yet."""
-        checks = {"store": False, "index": False, "model": self.is_ready}
+        checks = {"store": False, "index": False, "model": False}
         try:
             with self.quoth.reading() as reader:
                 checks["store"] = True
                 reader.frequencies(["a"])  # opens what a search needs, which may be damaged
             checks["index"] = True
-            if not self.is_ready:
-                self._load()  # there was no index when we began, or its model could not be loaded
-                checks["model"] = self.is_ready
+            # Each time: the index may have been replaced by one that was made with another model.
+            checks["model"] = self._loaded.wait(_LOAD_SECONDS) and self._load()
         except NoIndex:
             checks["store"] = True
-        except IndexFault:
-            pass
+        except IndexFault as error:
+            self._complain(error)
         return checks
 
-    def _load(self) -> None:
+    def _load_first(self) -> None:
+        try:
+            self._load()
+        finally:
+            self._loaded.set()
+
+    def _load(self) -> bool:
+        """Whether the model that the index needs is there now."""
         try:
             self.quoth.prepare()
-            self.is_ready, self.trouble = True, ""
         except QuothError as error:
-            self.trouble = str(error)
-            logs.log("not ready", message=str(error), hint=error.hint)
+            self._complain(error)
+            return False
+        self._trouble = ""
+        return True
+
+    def _complain(self, error: QuothError) -> None:
+        if str(error) != self._trouble:  # once, not for every look
+            self._trouble = str(error)
+            logs.log("not ready", level=logging.WARNING, code=error.code, message=str(error), hint=error.hint)
+
+
+def check_state(plan: Plan) -> None:
+    """`SettingsError` where uploads could not be kept: said when the service starts, and not by every job."""
+    if not plan.settings.uploads:
+        return
+    try:
+        plan.state.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=plan.state):
+            pass
+        for name in (_JOBS, _AUDIT, _FILES):
+            if (plan.state / name).exists() and not os.access(plan.state / name, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(plan.state / name))
+        Writing(plan)
+    except (OSError, sqlite3.Error) as error:
+        why = ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
+        raise SettingsError(
+            f"the folder of the service's state {plan.state} cannot be written: {why}",
+            hint="Set service.state to a folder that can, or service.uploads=false.",
+        ) from error
 
 
 class Writing:
@@ -192,10 +258,10 @@ class Writing:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        plan.state.mkdir(parents=True, exist_ok=True)
-        self.library = Library(plan.state / "files")
-        self.audit = AuditLog(plan.state / "audit.jsonl")
-        self.jobs = Jobs(plan.state / "service.db")
+        plan.state.mkdir(mode=0o700, parents=True, exist_ok=True)  # documents, and who changed them
+        self.library = Library(plan.state / _FILES)
+        self.audit = AuditLog(plan.state / _AUDIT)
+        self.jobs = Jobs(plan.state / _JOBS)
         self.runner = Runner(self.jobs, self.library, ingest=self._ingest, remove=self._remove, ended=self._ended)
 
     def _ended(self, job: Job, error: Mapping[str, str] | None) -> None:

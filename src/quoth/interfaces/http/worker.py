@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,12 +19,11 @@ from uvicorn.supervisors import Multiprocess
 from quoth.errors import QuothError, SettingsError
 from quoth.interfaces.http import logs
 from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.connection import BoundedConnection
+from quoth.interfaces.http.connection import server_config
 from quoth.interfaces.http.service import Plan
 from quoth.settings import Overrides
 
 VARIABLE = "QUOTH_SERVE"
-_KEEP_ALIVE_SECONDS = 30
 
 
 def written(plan: Plan) -> str:
@@ -57,8 +58,8 @@ def make_one_of_many() -> ASGIApp:
     """The application of a process among others. Where it cannot be made, the next could not either: all stop."""
     try:
         return make()
-    except (QuothError, OSError) as error:
-        logs.log("cannot start", message=str(error), hint=getattr(error, "hint", ""))
+    except (QuothError, OSError, sqlite3.Error) as error:
+        logs.log("cannot start", level=logging.ERROR, message=str(error), hint=getattr(error, "hint", ""))
         raise SystemExit(STARTUP_FAILURE) from error
 
 
@@ -88,18 +89,11 @@ def listen(host: str, port: int) -> Iterator[Listening]:
 
 def serve(plan: Plan, sockets: Sequence[socket.socket], *, workers: int) -> None:
     """Answer until told to stop, and then end what is under way."""
-    config = uvicorn.Config(
+    config = server_config(
         make if workers == 1 else f"{__name__}:{make_one_of_many.__name__}",
+        grace_seconds=plan.settings.grace_seconds,
         factory=True,
         workers=workers,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        http=BoundedConnection,
-        ws="none",
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=round(plan.settings.grace_seconds) or None,
     )
     if workers == 1:
         uvicorn.Server(config).run(list(sockets))

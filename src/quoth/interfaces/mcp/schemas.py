@@ -6,15 +6,13 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from quoth.interfaces.spans import MOST_AROUND
+from quoth.interfaces.spans import LONGEST_SLICE, MOST_AROUND
 
 Schema = dict[str, Any]
 
 MOST_PASSAGES = 100
 MOST_CITATIONS = 1_000
 MOST_LISTED = 1_000
-LONGEST_SLICE = 100_000
-"""Code points of a slice that one call gives: an agent's memory is small."""
 
 _MOST_VALUES = 1_000
 _LONGEST_NAME = 4_096
@@ -128,6 +126,12 @@ SPAN_INPUT = _object(
         "start": _whole("First code point, counted from 0.", least=0),
         "end": _whole(f"The code point behind the last; at most {LONGEST_SLICE:,} behind start.", least=1),
         "around": _whole("Code points of context on each side.", least=0, most=MOST_AROUND, usual=800),
+        "doc_sha256": {
+            "type": "string",
+            "pattern": "^[0-9A-Fa-f]{8,64}$",
+            "description": "The doc_sha256 of the citation that the offsets come from, or its first 8 digits or more: "
+            "when the document has changed since, that is said, rather than other words given.",
+        },
     },
     required=("doc_id", "start", "end"),
 )

@@ -31,7 +31,8 @@ from mcp_types import (
 )
 
 from quoth import __version__
-from quoth.errors import QuothError
+from quoth.errors import QuestionError, QuothError
+from quoth.interfaces.guard.words import Words
 from quoth.interfaces.mcp.arguments import checked
 from quoth.interfaces.mcp.catalog import Catalog
 from quoth.interfaces.mcp.resources import PAGE, TEMPLATE, cursor_after, doc_id_before, doc_id_of, uri_of
@@ -42,6 +43,8 @@ from quoth.types import DocumentInfo
 
 _Context = ServerRequestContext[None]
 _Result = TypeVar("_Result")
+Telling = Callable[[QuothError], Words]
+"""What a client is told of an error: over a network less than on the machine of the operator."""
 
 _TEXT = "text/plain"
 _UNEXPECTED = "Something went wrong inside Quoth. Its log, on standard error, says what."
@@ -50,9 +53,9 @@ _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempo
 _log = logging.getLogger(__name__)
 
 
-def server_for(quoth: Quoth, *, threads: int, queue: int) -> Server[None]:
+def server_for(quoth: Quoth, *, threads: int, queue: int, words: Telling) -> Server[None]:
     """A server of one index, ready for any transport; `threads` calls work at once, and `queue` more may wait."""
-    handlers = _Handlers(quoth, threads, queue)
+    handlers = _Handlers(quoth, threads, queue, words)
     return Server(
         "quoth",
         title="Quoth",
@@ -70,8 +73,9 @@ def server_for(quoth: Quoth, *, threads: int, queue: int) -> Server[None]:
 
 
 class _Handlers:
-    def __init__(self, quoth: Quoth, threads: int, queue: int) -> None:
+    def __init__(self, quoth: Quoth, threads: int, queue: int, words: Telling) -> None:
         self._quoth = quoth
+        self._words = words
         self._threads = threads
         self._most = threads + queue
         self._limiter: anyio.CapacityLimiter | None = None
@@ -98,7 +102,7 @@ class _Handlers:
     async def _work(self, function: Callable[[], _Result]) -> _Result:
         """What `function` gives, in a thread; a call too many is sent away, or waiting ones would pile up."""
         if self._underway >= self._most:
-            raise QuothError(f"{self._underway} other calls are being answered", hint="Try again in a moment.")
+            raise _TooMany(f"{self._underway} other calls are being answered", hint="Try again in a moment.")
         self._underway += 1
         try:
             return await anyio.to_thread.run_sync(function, limiter=self._limiter)
@@ -119,7 +123,8 @@ class _Handlers:
         try:
             reply = await self._work(lambda: tool.call(checked(tool.name, params.arguments, tool.input)))
         except QuothError as error:
-            return _refusal(f"{error}\nHint: {error.hint}" if error.hint else str(error))
+            told = self._told(error)
+            return _refusal(f"{told.message}\nHint: {told.hint}" if told.hint else told.message)
         except Exception:
             _log.exception("the tool %s failed", tool.name)
             return _refusal(_UNEXPECTED)
@@ -159,10 +164,23 @@ class _Handlers:
         try:
             return await self._work(function)
         except QuothError as error:
-            raise MCPError(INTERNAL_ERROR, str(error), {"code": error.code, "hint": error.hint}) from error
+            told = self._told(error)
+            raise MCPError(INTERNAL_ERROR, told.message, {"code": told.code, "hint": told.hint}) from error
         except Exception as error:
             _log.exception("a resource could not be given")
             raise MCPError(INTERNAL_ERROR, _UNEXPECTED) from error
+
+    def _told(self, error: QuothError) -> Words:
+        told = self._words(error)
+        if told.message != str(error):  # what a client is not told must be found by the operator
+            _log.error("%s (%s)", error, error.hint)
+        return told
+
+
+class _TooMany(QuestionError):
+    """One that may be asked again as it is, a little later."""
+
+    code = "busy"
 
 
 def _described(tool: QuothTool) -> Tool:

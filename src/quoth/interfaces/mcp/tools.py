@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from quoth.errors import QuestionError
 from quoth.interfaces.mcp import schemas, wording
 from quoth.interfaces.mcp.catalog import Catalog
 from quoth.interfaces.python import Quoth
@@ -141,13 +140,15 @@ def _list(catalog: Catalog, given: Arguments) -> Reply:
 
 
 def _span(quoth: Quoth, given: Arguments) -> Reply:
-    start, end = given["start"], given["end"]
-    if end - start > schemas.LONGEST_SLICE:
-        raise QuestionError(
-            f"{end - start:,} characters are more than one call gives",
-            hint=f"Read the document in slices of at most {schemas.LONGEST_SLICE:,}, or as a resource.",
-        )
     with quoth.reading() as reader:
         profile = _profile(reader.info.profile_source)
-        span = span_json(reader, given["doc_id"], start, end, around=given.get("around", 800), profile=profile)
+        span = span_json(
+            reader,
+            given["doc_id"],
+            given["start"],
+            given["end"],
+            around=given.get("around", 800),
+            profile=profile,
+            cited=given.get("doc_sha256"),
+        )
     return Reply(span, [wording.span_text(span)])

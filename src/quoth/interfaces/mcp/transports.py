@@ -7,20 +7,20 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from math import ceil
-from pathlib import Path
+from contextlib import ExitStack, closing
 
 import anyio
 import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from quoth.errors import SettingsError
-from quoth.interfaces.guard.access import check_access, keys_path
+from quoth.errors import MissingExtra, SettingsError
+from quoth.interfaces.guard.access import check_access, keys_path, rates_path
+from quoth.interfaces.guard.admission import Admission
 from quoth.interfaces.guard.keys import KeyFile
 from quoth.interfaces.guard.rates import Rates
-from quoth.interfaces.mcp.gate import RATES, Gate
+from quoth.interfaces.guard.words import client_words, full_words
+from quoth.interfaces.mcp.gate import Gate
 from quoth.interfaces.mcp.server import server_for
 from quoth.interfaces.python import Quoth
 from quoth.settings import ServiceSettings
@@ -37,7 +37,7 @@ def serve_stdio(quoth: Quoth, service: ServiceSettings, *, say: Callable[[str], 
         say("quoth mcp waits for messages of an MCP client on standard input; docs/mcp.md tells how one starts it")
     # The thread that reads cannot be interrupted: Ctrl-C would wait for one more line. We only read, so end at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    server = server_for(quoth, threads=service.threads, queue=service.queue)
+    server = server_for(quoth, threads=service.threads, queue=service.queue, words=full_words)
 
     async def serve() -> None:
         async with stdio_server() as (read, write):
@@ -60,11 +60,14 @@ def serve_http(
 
     `names` are those that clients may call this machine by, besides `host`.
     """
+    try:
+        from quoth.interfaces.http.connection import server_config  # its parser, standard input and output do without
+    except ImportError as error:
+        raise MissingExtra("MCP over HTTP", "mcp") from error
     _log_to_stderr()
     check_access(keys_path(service), host=host, auth=not no_auth)
-    keys = None if no_auth else KeyFile(keys_path(service))
     quoth.prepare()
-    app = server_for(quoth, threads=service.threads, queue=service.queue).streamable_http_app(
+    app = server_for(quoth, threads=service.threads, queue=service.queue, words=client_words).streamable_http_app(
         streamable_http_path=PATH,
         # Every request stands for itself: nothing to lose in a restart, and a revoked key has no session left.
         stateless_http=True,
@@ -73,11 +76,13 @@ def serve_http(
         transport_security=_allowed(host, names),
         host=host,
     )
-    with closing(_listening(host, port)) as listener, closing(Rates(Path(service.state) / RATES)) as rates:
-        gate = Gate(app, keys=keys, rates=rates, per_minute=service.per_minute)
-        config = uvicorn.Config(
-            gate, log_config=None, access_log=False, timeout_graceful_shutdown=ceil(service.grace_seconds)
-        )
+    with closing(_listening(host, port)) as listener, ExitStack() as opened:
+        admission = None
+        if not no_auth:
+            rates = opened.enter_context(closing(Rates(rates_path(service))))
+            keys = KeyFile(keys_path(service))
+            admission = opened.enter_context(closing(Admission(keys, rates, per_minute=service.per_minute)))
+        config = server_config(Gate(app, admission), grace_seconds=service.grace_seconds)
         address = f"[{host}]" if ":" in host else host
         say(f"listening on http://{address}:{listener.getsockname()[1]}{PATH}")
         uvicorn.Server(config).run(sockets=[listener])

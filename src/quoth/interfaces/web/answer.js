@@ -76,6 +76,12 @@ function conflict(one, page) {
   );
 }
 
+// Sides of a conflict do not say which text of their document they are of; a quote of the same document does.
+function withTexts(one, quotes) {
+  const known = new Map(quotes.map(({ doc_id, doc_sha256 }) => [doc_id, doc_sha256]));
+  return { ...one, statements: one.statements.map((side) => ({ doc_sha256: known.get(side.doc_id), ...side })) };
+}
+
 function placeOf(quote) {
   return `${quote.doc_id}:${quote.start}-${quote.end}`;
 }
@@ -114,7 +120,7 @@ function answered(outcome, page) {
       confidence(outcome),
     ),
     notes(outcome),
-    outcome.conflicts.map((one) => conflict(one, page)),
+    outcome.conflicts.map((one) => conflict(withTexts(one, outcome.answer_sentences), page)),
     listOf("No quoted sentence supports these parts of the question", outcome.unsupported_parts),
     el("ol", { class: "quotes" }, cards.map((card) => el("li", {}, card))),
   ];

@@ -11,7 +11,7 @@ import { marks } from "./marks.js";
 import { problemBox } from "./problem.js";
 import { closeReader, openReader, setUpReader } from "./reader.js";
 import { drawRecent, remember } from "./recent.js";
-import { address, asked, fromAddress, NO_FILTERS } from "./state.js";
+import { address, asked, fromAddress, NO_FILTERS, placeOf } from "./state.js";
 import { uploadForm } from "./upload.js";
 
 let state = fromAddress(location.search);
@@ -90,10 +90,6 @@ const quotePage = {
   askWithin: (docId) => go({ ...state, docs: [docId], place: null }),
 };
 
-function placeOf(quote) {
-  return { doc: quote.doc_id, start: quote.start, end: quote.end };
-}
-
 function sizeInWords({ documents, sentences, profile }) {
   if (documents === 0) return "There are no documents yet. Add some under Documents.";
   const parts = [counted(documents, "document", "documents"), counted(sentences, "sentence", "sentences")];
@@ -133,6 +129,14 @@ function drawDocuments() {
 
 function askIn(docId) {
   go({ ...NO_FILTERS, view: "ask", question: "", docs: [docId], place: null });
+  byId("question").focus();
+}
+
+// The place that was open is of a text that was replaced: its answer is out of date, too.
+function askAgain(docId) {
+  if (!state.question) return askIn(docId);
+  answeredFor = null;
+  go({ ...state, view: "ask", place: null });
   byId("question").focus();
 }
 
@@ -219,6 +223,7 @@ async function begin() {
       if (history.state?.opened) history.back();
       else go({ ...state, place: null }, { replace: true });
     },
+    askAgain,
   });
   window.addEventListener("popstate", () => follow(fromAddress(location.search)));
   if (state.view === "ask" && !state.place) byId("question").focus();

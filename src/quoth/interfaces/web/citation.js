@@ -1,6 +1,6 @@
 // A citation in the forms that people paste. The words are those of the document, unchanged.
 
-import { address, NO_FILTERS } from "./state.js";
+import { address, NO_FILTERS, placeOf } from "./state.js";
 
 const LONG = 120;
 const EDGE_WORDS = 5;
@@ -20,8 +20,7 @@ export function textFragment(text) {
 }
 
 export function linkTo(quote) {
-  const place = { doc: quote.doc_id, start: quote.start, end: quote.end };
-  const path = address({ ...NO_FILTERS, view: "ask", question: "", place });
+  const path = address({ ...NO_FILTERS, view: "ask", question: "", place: placeOf(quote) });
   return `${window.location.origin}${path}${textFragment(quote.text)}`;
 }
 

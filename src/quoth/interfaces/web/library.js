@@ -4,7 +4,7 @@ import { call, documentPath, finished } from "./api.js";
 import { documentsPage } from "./catalog.js";
 import { confirmed } from "./dialogs.js";
 import { button, counted, el, fill, foreign, say, toast, worded } from "./dom.js";
-import { inWords, problemBox } from "./problem.js";
+import { inWords, problemBox, sentence } from "./problem.js";
 import { badge } from "./quote.js";
 
 const PAGE = 100;
@@ -64,17 +64,19 @@ function row(one, { may, removed, askIn }) {
     const sure = await confirmed({
       title: "Remove this document?",
       name: title,
-      text: " leaves the index, with what was uploaded of it. Answers can no longer quote it.",
+      text:
+        " leaves the index, with what was uploaded of it. Answers can no longer quote it. If it came from a folder " +
+        "rather than an upload, its file stays there, and the next ingest of that folder brings it back.",
       yes: "Remove",
     });
     if (!sure) return remove.focus();
     remove.disabled = true;
     status.textContent = "Removing …";
     try {
-      await finished(await call("DELETE", documentPath(one.doc_id)), (now) => {
+      const { notes } = await finished(await call("DELETE", documentPath(one.doc_id)), (now) => {
         status.textContent = now.state === "queued" ? "Waiting for its turn …" : "Removing …";
       });
-      toast(`Removed: ${title}`);
+      toast([`Removed: ${title}`, ...notes.map(sentence)].join(". "));
       await removed(one.doc_id);
       document.getElementById("library-count")?.focus();
     } catch (error) {

@@ -4,6 +4,10 @@ import { call } from "./api.js";
 import { button, el, fill, foreign, say } from "./dom.js";
 import { inWords } from "./problem.js";
 
+function place({ doc_id, start, end }) {
+  return { doc_id, start, end };
+}
+
 export function marks(outcome, body) {
   const box = el("section", { class: "marks", "aria-labelledby": "marks-title" });
   const asks = outcome.abstained ? "Is it right that there is no answer?" : "Is this answer right?";
@@ -25,7 +29,7 @@ export function marks(outcome, body) {
     });
     const send = () => {
       const chosen = options.filter(({ input }) => input.checked);
-      store("wrong", chosen.map(({ one }) => ({ doc_id: one.doc_id, start: one.start, end: one.end })));
+      store("wrong", chosen.map(({ one }) => place(one)));
     };
     const how = outcome.abstained
       ? "Choose the sentence that answers, if it is here."
@@ -46,7 +50,8 @@ export function marks(outcome, body) {
     const { question, doc_scope, filters } = body;
     said.textContent = "Sending …";
     try {
-      const mark = { question, doc_scope, filters, verdict, gold: gold.length ? gold : undefined };
+      const seen = { index: outcome.run_notes.index, quoted: outcome.answer_sentences.map(place) };
+      const mark = { question, doc_scope, filters, verdict, gold: gold.length ? gold : undefined, ...seen };
       const reply = await call("POST", "/marks", { body: mark });
       const done = reply.stored ? `Thank you, noted as ${verdict}.` : "Thank you. It was not stored.";
       const words = el("p", { tabindex: "-1", class: "thanks" }, done, reply.note ? [" ", foreign(reply.note)] : null);

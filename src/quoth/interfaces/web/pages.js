@@ -3,6 +3,7 @@
 import { call, documentPath } from "./api.js";
 import { el, fill, foreign } from "./dom.js";
 import { problemBox } from "./problem.js";
+import { shaOf } from "./state.js";
 
 const WIDTH = 1200;
 
@@ -19,8 +20,9 @@ function boxOver(box, page) {
   return node;
 }
 
-// `release` gives the memory of the pictures back, and stops those under way.
-export function pageImages(span) {
+// `release` gives the memory of the pictures back, and stops those under way. `changed` is called when the document was
+// replaced meanwhile: boxes of the old one must not lie over a page of the new one.
+export function pageImages(span, { changed }) {
   const urls = [];
   const under = new AbortController();
 
@@ -28,7 +30,8 @@ export function pageImages(span) {
     fill(figure, el("p", { class: "loading" }, `Drawing page ${page.number} …`));
     try {
       const path = documentPath(span.doc_id, `/pages/${page.number}`);
-      const picture = await call("GET", path, { query: { width: WIDTH }, signal: under.signal, as: "blob" });
+      const query = { width: WIDTH, sha256: shaOf(span) };
+      const picture = await call("GET", path, { query, signal: under.signal, as: "blob" });
       if (under.signal.aborted) return;
       urls.push(URL.createObjectURL(picture));
       const alt = `Page ${page.number} of ${span.title ?? span.doc_id}, with the quote outlined`;
@@ -40,6 +43,7 @@ export function pageImages(span) {
       sheet.querySelector(".box")?.scrollIntoView({ block: "center" });
     } catch (error) {
       if (error.name === "AbortError" || under.signal.aborted) return;
+      if (error.code === "document-changed") return changed();
       if (error.status === undefined) return fill(figure, el("p", {}, "The picture of the page cannot be shown."));
       fill(figure, problemBox(error, () => draw(figure, page)));
     }

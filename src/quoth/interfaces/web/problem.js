@@ -21,7 +21,7 @@ export function waiting(seconds) {
   return minutes < 90 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`;
 }
 
-function sentence(text) {
+export function sentence(text) {
   const whole = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(whole) || !whole ? whole : `${whole}.`;
 }

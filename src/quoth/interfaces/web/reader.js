@@ -6,6 +6,7 @@ import { button, byId, el, fill, foreign, say, worded } from "./dom.js";
 import { pageImages } from "./pages.js";
 import { problemBox } from "./problem.js";
 import { badge, replacedBy, sectionPath, since, titleOf } from "./quote.js";
+import { shaOf } from "./state.js";
 
 const AROUND = 800;
 const MOST = 20000;
@@ -13,6 +14,7 @@ const GROWS = 5;
 
 const wide = matchMedia("(min-width: 68rem)");
 let onClose = () => {};
+let onAskAgain = () => {};
 let opener = null;
 let under = new AbortController();
 let images = null;
@@ -24,9 +26,11 @@ function show(dialog) {
   byId("shell").classList.add("with-reader");
 }
 
-export function setUpReader({ closed }) {
+// `askAgain(docId)` is called by whoever wants to know what a document that was replaced says now.
+export function setUpReader({ closed, askAgain }) {
   const dialog = byId("reader");
   onClose = closed;
+  onAskAgain = askAgain;
   byId("reader-close").addEventListener("click", () => onClose());
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
@@ -76,15 +80,37 @@ async function load(place, around) {
   const { signal } = under;
   const body = byId("reader-body");
   if (around === AROUND) fill(body, el("p", { class: "loading" }, "Opening the document …"));
-  const query = { start: place.start, end: place.end, around };
+  const query = { start: place.start, end: place.end, around, ...(place.sha ? { sha256: place.sha } : {}) };
   try {
     const span = await call("GET", documentPath(place.doc, "/span"), { query, signal });
     if (signal.aborted) return;
-    draw(span, place, around);
+    // From here on it is this very text that is read.
+    draw(span, { ...place, sha: shaOf(span) }, around);
   } catch (error) {
     if (error.name === "AbortError") return;
+    if (error.code === "document-changed") return changed(place.doc);
     fill(body, problemBox(error, () => load(place, around)));
   }
+}
+
+// What stands at the place now are other words: nothing is marked.
+function changed(docId) {
+  images?.release();
+  images = null;
+  const words = "This document was replaced after it was cited. What stands at this place now may be other words.";
+  const again = button("Ask again", () => onAskAgain(docId), { class: "main" });
+  say(`The document has changed. ${words}`);
+  fill(
+    byId("reader-body"),
+    el(
+      "div",
+      { class: "notice problem" },
+      el("h2", {}, "The document has changed"),
+      el("p", {}, words),
+      el("p", {}, "Ask again to see what it says today."),
+      el("p", { class: "buttons" }, again),
+    ),
+  );
 }
 
 function draw(span, place, around) {
@@ -153,7 +179,7 @@ function switcher(span, view, text) {
     prefersPage = page;
     buttons.text.setAttribute("aria-pressed", String(!page));
     buttons.page.setAttribute("aria-pressed", String(page));
-    images ??= page ? pageImages(span) : null;
+    images ??= page ? pageImages(span, { changed: () => changed(span.doc_id) }) : null;
     fill(view, page ? images.node : text);
     if (!page) text.querySelector("mark").scrollIntoView({ block: "center" });
   };

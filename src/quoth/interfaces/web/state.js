@@ -8,7 +8,19 @@ function placeIn(query) {
   const doc = query.get("doc");
   const start = whole(query.get("start"));
   const end = whole(query.get("end"));
-  return doc && start !== null && end !== null && start < end ? { doc, start, end } : null;
+  const sha = query.get("sha") || null;
+  return doc && start !== null && end !== null && start < end ? { doc, start, end, sha } : null;
+}
+
+const SHA_DIGITS = 16;
+
+// Which text of a document is meant: a place in one that was replaced must not be taken for a place in the new one.
+export function shaOf(quote) {
+  return quote.doc_sha256?.slice(0, SHA_DIGITS) ?? null;
+}
+
+export function placeOf(quote) {
+  return { doc: quote.doc_id, start: quote.start, end: quote.end, sha: shaOf(quote) };
 }
 
 export function fromAddress(search) {
@@ -36,6 +48,7 @@ export function address(state) {
     query.set("doc", state.place.doc);
     query.set("start", state.place.start);
     query.set("end", state.place.end);
+    if (state.place.sha) query.set("sha", state.place.sha);
   }
   const text = query.toString();
   return text ? `/?${text}` : "/";
