@@ -273,6 +273,12 @@ async def _retrieve(request: Request, question: Question, most: int | None, serv
     tags=["questions"],
 )
 async def verify(request: Request, body: VerifyBody, service: Served) -> Response:
+    if body.is_ambiguous:
+        hint = "Send one answer, or several as `results`."
+        raise HttpFault(
+            422, "ambiguous", "there is one answer and a list of them: only one would be checked", hint=hint
+        )
+
     def work() -> str:
         texts: dict[str, str | None] = {}
         with service.quoth.reading() as reader:

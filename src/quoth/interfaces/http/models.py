@@ -189,11 +189,10 @@ class VerifyBody(AnsweredBody):
 
     results: list[AnsweredBody] | None = None
 
-    @model_validator(mode="after")
-    def _is_one_or_several(self) -> Self:
-        if self.results is not None and self.model_fields_set & _CITING:
-            raise ValueError("give one answer, or several as `results`, but not both: only one would be checked")
-        return self
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether both one answer and several were given: only one of these would be checked."""
+        return self.results is not None and bool(self.model_fields_set & _CITING)
 
     @property
     def holds_outcomes(self) -> bool:
