@@ -458,9 +458,6 @@ def test_an_answer_that_says_more_than_it_cites_does_not_hold(client: TestClient
         {"results": None},
         {"results": [{}]},
         {"results": [{"answers": []}]},
-        {"results": [], "answer_sentences": []},
-        {"results": [{"answer_sentences": []}], "nearest": []},
-        {"results": [{"answer_sentences": []}], "conflicts": []},
         {"answer_sentences": [], "conflicts": [{"statements": [{}]}]},
         {"answer_sentences": None},
         {"answer_sentences": [{}]},
@@ -472,6 +469,13 @@ def test_an_answer_that_says_more_than_it_cites_does_not_hold(client: TestClient
 )
 def test_what_is_no_answer_does_not_pass_for_verified(client: TestClient, body: object) -> None:
     assert error_of(client.post("/verify", json=body))["code"] == "body"
+
+
+@pytest.mark.parametrize("beside", ["answer_sentences", "nearest", "conflicts"])
+def test_one_answer_beside_several_is_refused(client: TestClient, beside: str) -> None:
+    response = client.post("/verify", json={"results": [{"answer_sentences": []}], beside: []})
+
+    assert (response.status_code, error_of(response)["code"]) == (422, "ambiguous")
 
 
 def test_the_lines_of_a_batch_can_be_verified_together(client: TestClient) -> None:

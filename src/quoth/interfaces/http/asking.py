@@ -275,9 +275,7 @@ async def _retrieve(request: Request, question: Question, most: int | None, serv
 async def verify(request: Request, body: VerifyBody, service: Served) -> Response:
     if body.is_ambiguous:
         hint = "Send one answer, or several as `results`."
-        raise HttpFault(
-            422, "ambiguous", "there is one answer and a list of them: only one would be checked", hint=hint
-        )
+        raise HttpFault(422, "ambiguous", "one answer and a list of them: only one would be checked", hint=hint)
 
     def work() -> str:
         texts: dict[str, str | None] = {}
