@@ -470,6 +470,7 @@ def test_a_retrieval_is_shared_through_the_server_and_survives_it(server: Server
         assert "search" in stages
     finally:
         kept = open_cache(CacheSettings(redis_url=server.url))
-        assert isinstance(kept, RedisCache)
-        kept.close()
+        assert kept is not None
+        assert isinstance(kept._cache, RedisCache)
+        kept._cache.close()
         open_cache.cache_clear()

@@ -71,7 +71,7 @@ _FILTERS: Schema = {
         "type": "object",
         "maxProperties": 50,
         "additionalProperties": {"anyOf": [{"type": "string", "minLength": 1}, _texts("Any of these values.")]},
-        "description": 'Search only under these tags: {"crop": "canola"} or {"crop": ["canola", "wheat"]}.',
+        "description": 'Search only under these tags: {"facet": "value"} or {"facet": ["one", "other"]}.',
     },
     "as_of": {
         "type": "string",
