@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from quoth.interfaces.http import asking, documents, marking, operating
+from quoth.interfaces.http import asking, documents, marking, operating, uploading
 from quoth.interfaces.http.gate import OPEN
 
 from ..small_corpus import SmallCorpus
@@ -36,7 +36,7 @@ def operations(description: Description) -> Iterator[tuple[str, str, dict[str, A
 
 
 def test_every_route_is_described(description: Description) -> None:
-    routers = (asking.router, documents.router, marking.router, operating.router)
+    routers = (asking.router, documents.router, marking.router, operating.router, uploading.router)
     routes = [one for router in routers for one in router.routes if isinstance(one, Route)]
     served = {(re.sub(r":\w+}", "}", one.path), method.lower()) for one in routes for method in one.methods or ()}
     described = {(path, method) for path, method, _ in operations(description)}

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from quoth import __version__
 from quoth.errors import QuothError
-from quoth.interfaces.http import asking, documents, logs, marking, operating
+from quoth.interfaces.http import asking, documents, logs, marking, operating, uploading
 from quoth.interfaces.http.described import ERRORS
 from quoth.interfaces.http.faults import GONE, HttpFault, as_fault, error_json, unforeseen
 from quoth.interfaces.http.gate import PAGE_POLICY, SLOW_SECONDS, Gate
@@ -55,7 +55,7 @@ def make_app(plan: Plan, *, slow_seconds: float = SLOW_SECONDS) -> ASGIApp:
     )
     app.state.service = service
     app.openapi = lambda: describe(app, keys=plan.auth)  # type: ignore[method-assign]
-    for one in (operating, asking, marking, documents):
+    for one in (operating, asking, marking, documents, uploading):
         app.include_router(one.router)
     _add_page(app)
     app.state.routes = _routes(app)
@@ -121,7 +121,7 @@ async def _theirs(request: Request, error: Exception) -> Response:
 
 
 def _routes(app: FastAPI) -> list[Route]:
-    every = chain(app.routes, *(one.router.routes for one in (operating, asking, marking, documents)))
+    every = chain(app.routes, *(one.router.routes for one in (operating, asking, marking, documents, uploading)))
     return [route for route in every if isinstance(route, Route)]
 
 

@@ -173,6 +173,11 @@ class Service:
         self._catalogue = listed
         return listed
 
+    def version(self) -> str:
+        """Of what the index holds and where it came from; the digest alone does not tell of a folder that was moved."""
+        info = self.quoth.info
+        return f"{info.generation}/{info.digest}"
+
     def profile(self) -> Profile:
         """Of the index; of the index that the first upload would make where there is none."""
         try:
