@@ -49,6 +49,7 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "CalibrationError": "calibration",
         "ModelError": "model",
         "KeyFault": "key",
+        "ClusterFault": "cluster",
         "ProviderFault": "provider",
         "IndexFault": "index",
         "NoIndex": "no-index",

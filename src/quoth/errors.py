@@ -10,6 +10,7 @@ QuothError
 ├── CalibrationError    nothing to calibrate with, or a calibration for something else
 ├── ModelError          the model's files are missing or damaged
 ├── KeyFault            an API key that is unknown, or a file of keys that cannot be read
+├── ClusterFault        a cluster that cannot be reached, or whose nodes are not alike
 ├── ProviderFault       a service that was asked did not give what it should; a question goes on without it
 └── IndexFault          the index cannot serve
     ├── NoIndex         there is none yet
@@ -86,6 +87,10 @@ class ModelError(QuothError):
 
 class KeyFault(QuothError):
     code = "key"
+
+
+class ClusterFault(QuothError):
+    code = "cluster"
 
 
 class ProviderFault(QuothError):

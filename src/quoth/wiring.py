@@ -37,19 +37,25 @@ if TYPE_CHECKING:
 
 _DATABASE = ("postgresql://", "postgres://")
 """What an address begins with that names no folder."""
+_OBJECTS = ("s3://", "gs://", "az://")
+"""What an address begins with that names a prefix in object storage."""
 _MOST_CACHED = 4 * 2**20
 """Bytes of one value in a cache that is shared."""
 
 
 def default_cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where built model graphs are kept: QUOTH_CACHE_DIR, else the user's cache folder."""
+    """Where built model graphs and copies of shards are kept: QUOTH_CACHE_DIR, else the user's cache folder."""
     if named := environ.get("QUOTH_CACHE_DIR"):
         return Path(named)
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quoth"
 
 
 def open_store(place: str | Path, settings: StoreSettings) -> Store:
-    """The index in a folder, whole or in shards, or in the PostgreSQL database of an address."""
+    """The index in a folder, whole or in shards, in shards in object storage, or in the database of an address."""
+    if str(place).startswith(_OBJECTS):
+        from quoth.stores.sharded import ShardedStore
+
+        return ShardedStore(place, cache=default_cache_dir(), faiss_threshold=settings.faiss_threshold)
     if is_database(place):
         from quoth.stores.postgres import PostgresStore
 
@@ -70,7 +76,7 @@ def is_database(place: str | Path) -> bool:
         return scheme is not None
     raise SettingsError(  # without the address: it may hold a password
         f"an index cannot be at an address that begins with '{scheme[1]}:'",
-        hint="Give a folder, or postgresql://user@host/database.",
+        hint="Give a folder, postgresql://user@host/database, or s3://bucket/prefix.",
     )
 
 
@@ -116,7 +122,11 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
     from quoth.providers.onnx_embedder import OnnxEmbedder
 
     return OnnxEmbedder(
-        _weights(settings), cache_dir=default_cache_dir(), threads=settings.threads, batch_size=settings.batch_size
+        _weights(settings),
+        cache_dir=default_cache_dir(),
+        threads=settings.threads,
+        batch_size=settings.batch_size,
+        device=settings.device,
     )
 
 

@@ -6,16 +6,19 @@ import json
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quoth.errors import IndexDamaged, IndexFault, IndexMismatch, NoIndex
+from quoth.errors import IndexBusy, IndexDamaged, IndexFault, IndexMismatch, NoIndex
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.embedded.reader import EmbeddedReader
+from quoth.stores.places import open_place
 from quoth.stores.sharded import ShardedStore, assign, manifest, publish, write_shards
 from quoth.stores.sharded.build import folders
+from quoth.stores.sharded.local import LocalShard
+from quoth.stores.sharded.manifest import ShardEntry
 
 from .contract import CORPUS, question, search, texts, write
 from .fakes import PROFILE, HashEmbedder, split
@@ -58,9 +61,21 @@ def test_what_is_written_is_read(place: Path) -> None:
     assert [entry.folder for entry in cluster.shards] == list(FOLDERS)
     assert cluster.evidence == 6
     assert cluster.info.documents == sum(entry.documents for entry in cluster.shards) == 4
-    manifest.write(place, cluster)
+    home = open_place(place)
+    manifest.write(home, cluster, over=manifest.versioned(home)[1])
     assert manifest.read(place) == cluster
-    assert sorted(path.name for path in place.iterdir()) == [manifest.NAME, *FOLDERS]  # nothing was left aside
+    listings = [f"{folder}.documents.jsonl" for folder in FOLDERS]
+    assert sorted(path.name for path in place.iterdir()) == sorted([manifest.NAME, *FOLDERS, *listings])
+
+
+def test_two_who_publish_over_the_same_do_not_both(place: Path) -> None:
+    home = open_place(place)
+    cluster, version = manifest.versioned(home)
+    manifest.write(home, replace(cluster, settings={"first": True}), over=version)
+
+    with pytest.raises(IndexBusy, match="meanwhile"):
+        manifest.write(home, replace(cluster, settings={"second": True}), over=version)
+    assert manifest.read(place).settings == {"first": True}
 
 
 def test_each_shard_is_an_index_of_its_own(place: Path) -> None:
@@ -89,7 +104,7 @@ def test_a_file_that_may_not_be_read_says_so(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b"{}", b"7", b"\xff\xfe", b'{"format": 1}', b'{"format": 1, "index": 3}']
+    "content", [b"", b"{", b"[]", b"{}", b"7", b"\xff\xfe", b'{"format": 2}', b'{"format": 2, "index": 3}']
 )
 def test_a_file_that_says_nothing_is_damaged(place: Path, content: bytes) -> None:
     (place / manifest.NAME).write_bytes(content)
@@ -135,11 +150,11 @@ def test_a_number_that_was_changed_is_noticed(place: Path) -> None:
 
 
 def test_a_newer_format_is_refused_and_not_overwritten(place: Path) -> None:
-    change(place, lambda content: content.update(format=2, future=True))
+    change(place, lambda content: content.update(format=3, future=True))
 
-    with pytest.raises(IndexMismatch, match="format 2"):
+    with pytest.raises(IndexMismatch, match="format 3"):
         read(place)
-    with pytest.raises(IndexMismatch, match="format 2"):
+    with pytest.raises(IndexMismatch, match="format 3"):
         publish(place, FOLDERS)
 
 
@@ -214,7 +229,9 @@ def test_a_document_in_the_wrong_shard_is_not_published(place: Path) -> None:
     wrong = next(folder for folder in FOLDERS if folder != home_of(doc_id))
     write(EmbeddedStore(place / wrong), [CORPUS[0]])
 
-    with pytest.raises(IndexMismatch, match=f"{doc_id} is in {wrong}, and belongs in {home_of(doc_id)}"):
+    with pytest.raises(
+        IndexMismatch, match=f"{doc_id} is in {wrong}, and belongs in shard {assign(doc_id, 3) + 1} of 3"
+    ):
         publish(place, FOLDERS)
 
 
@@ -224,12 +241,12 @@ def test_an_index_published_while_it_is_opened_is_read_whole(place: Path) -> Non
     class Late(ShardedStore):
         """Publishes between reading the file and opening the shards."""
 
-        def _entered(self, folder: str, stack: ExitStack) -> EmbeddedReader:
+        def _entered(self, entry: ShardEntry, stack: ExitStack) -> LocalShard:
             if not done:
-                done.append(folder)
+                done.append(entry.folder)
                 write(EmbeddedStore(place / home_of(doc_id)), [split(doc_id, "Canola is new.")])
                 publish(place, FOLDERS)
-            return super()._entered(folder, stack)
+            return super()._entered(entry, stack)
 
     done: list[str] = []
     with Late(place).read() as reader:

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import HTTPException
 
 from quoth.errors import (
+    ClusterFault,
     CorpusError,
     IndexBusy,
     IndexFault,
@@ -82,6 +83,7 @@ _STATUS: tuple[tuple[type[QuothError], int], ...] = (  # the first that fits
     (IndexMismatch, 503),
     (IndexFault, 503),
     (ProviderFault, 502),
+    (ClusterFault, 503),
     (KeyFault, 503),
     (MissingExtra, 501),
     (SettingsError, 500),

@@ -1,26 +1,25 @@
 """`cluster.json`: which embedded indexes are the shards of one index, and what they hold together.
 
-It is written last, aside, and renamed into its place: an index without it is not finished, and a reader sees one
-version of it whole. A shard is an index that any command can open, so it can be changed alone; then it is not what is
-written here any more, and the index as a whole is refused until it is published anew.
+It is written last, and all at once: an index without it is not finished, and a reader sees one version of it whole.
+A shard is an index that any command can open, so it can be changed alone; then it is not what is written here any more,
+and the index as a whole is refused until it is published anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from quoth.errors import IndexDamaged, IndexMismatch, NoIndex
-from quoth.stores.embedded.faults import reading, writing
+from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, NoIndex
+from quoth.stores.places import Changed, File, Place, open_place
 from quoth.types import IndexInfo, ModelIdentity
 
 NAME = "cluster.json"
-FORMAT = 1
+FORMAT = 2
 """Of this file, and of the rule by which documents are assigned to shards."""
 
 PUBLISH = "Publish the index anew from its shards, or ingest again."
@@ -28,7 +27,10 @@ PUBLISH = "Publish the index anew from its shards, or ingest again."
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
-    """A shard as it was when the index was published. Its `evidence` sentences have `terms` terms together."""
+    """A shard as it was when the index was published. Its `evidence` sentences have `terms` terms together.
+
+    `files` are those of its folder, and beside it the one that lists its documents, by their paths below the place.
+    """
 
     folder: str
     generation: int
@@ -37,14 +39,28 @@ class ShardEntry:
     sentences: int
     evidence: int
     terms: int
+    files: Mapping[str, File]
+
+    @property
+    def listing(self) -> str:
+        """The name of the file with what is known of its documents."""
+        return listing_of(self.folder)
+
+
+def listing_of(folder: str) -> str:
+    return f"{folder}.documents.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """`info` is that of the one index of the same documents, but for its generation, which counts publications."""
+    """`info` is that of the one index of the same documents, but for its generation, which counts publications.
+
+    `settings` are those that the documents were read and embedded with, as JSON, for people.
+    """
 
     info: IndexInfo
     shards: tuple[ShardEntry, ...]
+    settings: Mapping[str, Any]
 
     @property
     def evidence(self) -> int:
@@ -55,34 +71,39 @@ class Cluster:
         return sum(shard.terms for shard in self.shards)
 
 
-def write(place: Path, cluster: Cluster) -> None:
-    """Publish: from here on, readers see these shards."""
-    content = {"format": FORMAT, "index": asdict(cluster.info), "shards": [asdict(shard) for shard in cluster.shards]}
+def write(place: Place, cluster: Cluster, *, over: str | None) -> None:
+    """Publish: from here on, readers see these shards. `over` is the version that this one replaces."""
+    content = {
+        "format": FORMAT,
+        "index": asdict(cluster.info),
+        "settings": dict(cluster.settings),
+        "shards": [asdict(shard) for shard in cluster.shards],
+    }
     content["sha256"] = checksum(content)
-    aside = place / f".{NAME}.{os.getpid()}"
-    with writing(place):
-        try:
-            with aside.open("w", encoding="utf-8") as file:
-                json.dump(content, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(place / NAME)
-        finally:
-            aside.unlink(missing_ok=True)
-        folder = os.open(place, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    try:
+        place.put(NAME, json.dumps(content, indent=1).encode(), over=over)
+    except Changed as error:
+        raise IndexBusy(
+            f"another process has published the index at {place.uri} meanwhile", hint="Run the same command again."
+        ) from error
 
 
-def read(place: Path) -> Cluster:
+def read(place: Path | Place) -> Cluster:
     """What is published at `place`: `NoIndex` where nothing is, `IndexDamaged` where it contradicts itself."""
-    with reading(place):
-        try:
-            content = (place / NAME).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            raise NoIndex(str(place)) from None
+    return versioned(open_place(place) if isinstance(place, Path) else place)[0]
+
+
+def versioned(place: Place) -> tuple[Cluster, str]:
+    """What is published, and the version of the file that says so."""
+    found = place.get(NAME)
+    if found is None:
+        raise NoIndex(place.uri)
+    content, version = found
+    return parsed(content, place.uri), version
+
+
+def parsed(content: bytes, place: str) -> Cluster:
+    """The meaning of the file's content; `place` is where it was found."""
     try:
         listed = json.loads(content)
         form = listed["format"]
@@ -90,7 +111,7 @@ def read(place: Path) -> Cluster:
         raise _damaged(place, "cannot be read") from error
     if form != FORMAT:
         raise IndexMismatch(
-            f"{place / NAME} has format {form}; this version of Quoth reads {FORMAT}",
+            f"{place}/{NAME} has format {form}; this version of Quoth reads {FORMAT}",
             hint="Use the version of Quoth that made it, or ingest again.",
         )
     if listed.get("sha256") != checksum(listed):  # a wrong number of terms would change every score, and nobody know
@@ -110,7 +131,7 @@ def checksum(content: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def check(place: Path, cluster: Cluster, found: Sequence[IndexInfo]) -> None:
+def check(place: str, cluster: Cluster, found: Sequence[IndexInfo]) -> None:
     """Compare the shards as they are with what was published; `IndexMismatch` where one is another."""
     for entry, info in zip(cluster.shards, found, strict=True):
         if info.model != cluster.info.model:
@@ -124,7 +145,12 @@ def check(place: Path, cluster: Cluster, found: Sequence[IndexInfo]) -> None:
 def _parsed(listed: dict[str, Any]) -> Cluster:
     index = dict(listed["index"])
     info = IndexInfo(**{**index, "model": ModelIdentity(**index["model"])})
-    return Cluster(info, tuple(ShardEntry(**entry) for entry in listed["shards"]))
+    return Cluster(info, tuple(_entry(entry) for entry in listed["shards"]), dict(listed["settings"]))
+
+
+def _entry(listed: dict[str, Any]) -> ShardEntry:
+    files = {name: File(**one) for name, one in listed["files"].items()}
+    return ShardEntry(**{**listed, "files": files})
 
 
 def _contradiction(cluster: Cluster) -> str | None:
@@ -144,15 +170,26 @@ def _contradiction(cluster: Cluster) -> str | None:
         return "names a shard that is not a folder beside it"
     if len(set(folders)) != len(folders):
         return "names a shard twice"
+    return _contradicting_content(cluster)
+
+
+def _contradicting_content(cluster: Cluster) -> str | None:
+    if not all(_belongs(name, one) for one in cluster.shards for name in one.files):
+        return "names a file that is in no folder of its shard"
     sums = (sum(one.documents for one in cluster.shards), sum(one.sentences for one in cluster.shards))
     if sums != (cluster.info.documents, cluster.info.sentences):
         return "says that its shards hold other numbers of documents or sentences than the whole"
     return None
 
 
-def _damaged(place: Path, why: str) -> IndexDamaged:
-    return IndexDamaged(f"{place / NAME} {why}", hint=PUBLISH)
+def _belongs(name: str, shard: ShardEntry) -> bool:
+    inside = PurePosixPath(name)
+    return name == shard.listing or (inside.parts[0] == shard.folder and ".." not in inside.parts)
 
 
-def _mismatch(place: Path, entry: ShardEntry, why: str) -> IndexMismatch:
+def _damaged(place: str, why: str) -> IndexDamaged:
+    return IndexDamaged(f"{place}/{NAME} {why}", hint=PUBLISH)
+
+
+def _mismatch(place: str, entry: ShardEntry, why: str) -> IndexMismatch:
     return IndexMismatch(f"the shard {entry.folder} of the index at {place} {why}", hint=PUBLISH)

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from quoth.errors import IndexDamaged, IndexMismatch, IndexUnwritable, NoIndex
+from quoth.errors import IndexDamaged, IndexMismatch, IndexUnwritable, NoIndex, SettingsError
 from quoth.protocols import Embedder, Progress
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.embedded.reader import EmbeddedReader
 from quoth.stores.embedded.shards import Layout
-from quoth.stores.sharded import manifest
+from quoth.stores.places import open_place
+from quoth.stores.sharded import listing, manifest
+from quoth.stores.sharded.fetched import Fetched, fetched
 from quoth.stores.sharded.local import LocalShard
-from quoth.stores.sharded.manifest import Cluster
+from quoth.stores.sharded.manifest import Cluster, ShardEntry
 from quoth.stores.sharded.reader import ShardedReader
 from quoth.stores.sharded.shard import Each, in_turn
 from quoth.types import IndexInfo, Known, SplitDocument
+
+_FRESH_SECONDS = 5.0
+"""How long a manifest in object storage is taken for the newest."""
 
 
 class ShardedStore:
     """See `protocols.Store`. It is written by writing its shards and publishing them; see `build`.
 
-    `each` asks several shards; what `faiss_threshold` and `smallest_shard` mean is said at `Layout`.
+    Shards in object storage are copied into `cache` when they are opened. `each` asks several shards; what
+    `faiss_threshold` and `smallest_shard` mean is said at `Layout`.
     """
 
     kind = "embedded"  # the scores are the same
@@ -32,42 +39,41 @@ class ShardedStore:
         self,
         place: Path | str,
         *,
+        cache: Path | None = None,
         faiss_threshold: int = 200_000,
         smallest_shard: int = 4096,
         each: Each = in_turn,
     ) -> None:
-        self._place = Path(place)
+        self._place = open_place(place)
+        self._cache = cache
         self._layout = Layout(faiss_threshold, smallest_shard)
         self._each = each
         self._lock = threading.Lock()
-        self._stores: dict[str, EmbeddedStore] = {}
+        self._stores: dict[str, tuple[Fetched, EmbeddedStore]] = {}
+        self._kept: _Kept | None = None
 
     @property
     def place(self) -> str:
-        return str(self._place)
+        return self._place.uri
 
     def size(self) -> int:
-        """Bytes of the shards and of the file that names them."""
+        """Bytes of the shards, as they were published."""
         with suppress(NoIndex):
-            cluster = manifest.read(self._place)
-            own = (self._place / manifest.NAME).stat().st_size
-            return own + sum(self._shard(entry.folder).size() for entry in cluster.shards)
+            return sum(file.size for entry in self._cluster().shards for file in entry.files.values())
         return 0
 
     def published(self) -> float | None:
+        """When the manifest was written; object storage is not asked."""
         with suppress(OSError):
-            return (self._place / manifest.NAME).stat().st_mtime
+            return (self._place.folder / manifest.NAME).stat().st_mtime if self._place.folder else None
         return None
 
     @contextmanager
     def read(self) -> Iterator[ShardedReader]:
         with ExitStack() as stack:
-            cluster, readers = self._opened(stack)
+            cluster, shards = self._opened(stack)
             yield ShardedReader(
-                [
-                    LocalShard(reader, self._place / entry.folder, terms=entry.terms)
-                    for entry, reader in zip(cluster.shards, readers, strict=True)
-                ],
+                shards,
                 cluster.info,
                 evidence=cluster.evidence,
                 terms=cluster.terms,
@@ -80,9 +86,7 @@ class ShardedStore:
             cluster = manifest.read(self._place)
         except NoIndex:
             return {}
-        return {
-            doc_id: known for entry in cluster.shards for doc_id, known in self._shard(entry.folder).known().items()
-        }
+        return {doc_id: known for entry in cluster.shards for doc_id, known in listing.read(self._place, entry).items()}
 
     def write(
         self,
@@ -94,24 +98,24 @@ class ShardedStore:
         progress: Progress | None,
     ) -> IndexInfo:
         raise IndexUnwritable(
-            f"the index at {self._place} is made of shards, and cannot be written as a whole",
-            hint="Ingest into a folder that holds no shards, or make the shards anew.",
+            f"the index at {self._place.uri} is made of shards, and is not written as a whole",
+            hint="Use quoth cluster ingest, or ingest into a folder that holds no shards.",
         )
 
     def close(self) -> None:
         with self._lock:
-            for store in self._stores.values():
+            for _, store in self._stores.values():
                 store.close()
             self._stores.clear()
 
-    def _opened(self, stack: ExitStack) -> tuple[Cluster, list[EmbeddedReader]]:
+    def _opened(self, stack: ExitStack) -> tuple[Cluster, list[LocalShard]]:
         """The published shards, all as they were published."""
-        cluster = manifest.read(self._place)
+        cluster = self._cluster()
         while True:
             with ExitStack() as attempt:
                 try:
-                    readers = [self._entered(entry.folder, attempt) for entry in cluster.shards]
-                    manifest.check(self._place, cluster, [reader.info for reader in readers])
+                    shards = [self._entered(entry, attempt) for entry in cluster.shards]
+                    manifest.check(self._place.uri, cluster, [shard.reader.info for shard in shards])
                 except (IndexMismatch, IndexDamaged):
                     newer = manifest.read(self._place)
                     if newer == cluster:
@@ -119,22 +123,57 @@ class ShardedStore:
                     cluster = newer  # it was published while we opened it
                     continue
                 stack.push(attempt.pop_all())
-                return cluster, readers
+                return cluster, shards
 
-    def _entered(self, folder: str, stack: ExitStack) -> EmbeddedReader:
+    def _cluster(self) -> Cluster:
+        """What is published. A manifest in object storage is not asked for with every question."""
+        with self._lock:
+            kept = self._kept
+        if kept is not None and self._place.folder is None and time.monotonic() < kept.until:
+            return kept.cluster
+        found = self._place.get(manifest.NAME)
+        if found is None:
+            raise NoIndex(self._place.uri)
+        cluster = kept.cluster if kept and kept.version == found[1] else manifest.parsed(found[0], self._place.uri)
+        with self._lock:
+            self._kept = _Kept(found[1], cluster, time.monotonic() + _FRESH_SECONDS)
+        return cluster
+
+    def _entered(self, entry: ShardEntry, stack: ExitStack) -> LocalShard:
+        folder, store = self._shard(entry)
         try:
-            return stack.enter_context(self._shard(folder).read())
+            return LocalShard(stack.enter_context(store.read()), folder, terms=entry.terms)
         except NoIndex as error:
             raise IndexDamaged(
-                f"the shard {folder} of the index at {self._place} is missing", hint=manifest.PUBLISH
+                f"the shard {entry.folder} of the index at {self._place.uri} is missing", hint=manifest.PUBLISH
             ) from error
 
-    def _shard(self, folder: str) -> EmbeddedStore:
+    def _shard(self, entry: ShardEntry) -> tuple[Path, EmbeddedStore]:
         with self._lock:
-            if folder not in self._stores:
-                self._stores[folder] = EmbeddedStore(
-                    self._place / folder,
+            if entry.folder not in self._stores:
+                copy = self._local(entry)
+                store = EmbeddedStore(
+                    copy.folder,
                     faiss_threshold=self._layout.faiss_threshold,
                     smallest_shard=self._layout.smallest_shard,
                 )
-            return self._stores[folder]
+                self._stores[entry.folder] = copy, store
+            copy, store = self._stores[entry.folder]
+            return copy.folder, store
+
+    def _local(self, entry: ShardEntry) -> Fetched:
+        """A shard in a folder is opened as any index is, which looks for damage itself where that takes no time."""
+        if self._place.folder is not None:
+            return Fetched(self._place.folder / entry.folder, None)
+        if self._cache is None:
+            raise SettingsError("shards in object storage need a folder to be copied to", hint="Please report this.")
+        return fetched(self._place, entry, cache=self._cache)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A manifest that was read, and until when it is taken for the newest."""
+
+    version: str
+    cluster: Cluster
+    until: float

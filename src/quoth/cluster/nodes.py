@@ -1,0 +1,140 @@
+"""A Ray cluster to work on: joined or started, its nodes found to be alike, and left again."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from quoth import __version__
+from quoth.errors import ClusterFault, MissingExtra
+from quoth.machine import available_cores
+
+_REACH_SECONDS = 5.0
+_LOOK_SECONDS = 60.0
+"""A node's first process starts within seconds, and within a minute where it is busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What must be the same on every node: values go to and fro between them as Python objects."""
+
+    quoth: str
+    python: str
+
+    def __str__(self) -> str:
+        return f"Quoth {self.quoth} on Python {self.python}"
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """Work on the cluster at `address` (`host:port`, or `auto` for the one of this machine); None starts one here.
+
+    `ClusterFault` where it cannot be reached, or where a node runs other versions than we do.
+    """
+    ray = _ray()
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody unless the user wants it
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address is None:
+        ray.init(address="local", num_cpus=available_cores(), include_dashboard=False, **quiet)
+    else:
+        _join(ray, address, quiet)
+    try:
+        check_nodes()
+        yield
+    finally:
+        ray.shutdown()
+
+
+def check_nodes() -> None:
+    """`ClusterFault` names the first node that cannot do our work."""
+    ray = _ray()
+    here = versions()
+    asked = {node: _look_at(node) for node in alive()}
+    for node, found in asked.items():
+        try:
+            there = ray.get(found, timeout=_LOOK_SECONDS)
+        except ray.exceptions.GetTimeoutError as error:
+            raise ClusterFault(
+                f"node {node} of the cluster does not answer", hint="Look at its log, or take it out of the cluster."
+            ) from error
+        except ray.exceptions.RayError as error:
+            raise ClusterFault(
+                f"node {node} of the cluster cannot run Quoth: {_last_line(error)}",
+                hint="Install the same 'quoth[ray]' on every node, in the Python that Ray runs in.",
+            ) from error
+        if there != here:
+            raise ClusterFault(
+                f"node {node} of the cluster runs {there}, and here it is {here}",
+                hint="Install the same versions of Quoth and Python on every node.",
+            )
+
+
+def versions() -> Versions:
+    return Versions(quoth=__version__, python=platform.python_version())
+
+
+def alive() -> Mapping[str, Mapping[str, Any]]:
+    """The nodes that are up, by id."""
+    return {node["NodeID"]: node for node in _ray().nodes() if node["Alive"]}
+
+
+def _look_at(node: str) -> Any:  # noqa: ANN401 - a reference of Ray's
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    there = NodeAffinitySchedulingStrategy(node, soft=False)
+    return _ray().remote(versions).options(num_cpus=0, scheduling_strategy=there, max_retries=0).remote()
+
+
+def _join(ray: Any, address: str, quiet: Mapping[str, Any]) -> None:  # noqa: ANN401 - a module
+    _check_reachable(address)
+    try:
+        ray.init(address=address, **quiet)
+    except (ConnectionError, TimeoutError) as error:
+        raise _unreachable(address, _last_line(error)) from error
+    except (RuntimeError, ValueError) as error:  # Ray's word for other versions, and for a missing token
+        raise ClusterFault(
+            f"cannot join the Ray cluster at {address}: {_last_line(error)}",
+            hint="Use the cluster's versions of Ray and Python here, and its RAY_AUTH_TOKEN if it has one.",
+        ) from error
+
+
+def _check_reachable(address: str) -> None:
+    """At once where nobody listens: Ray itself would try for half a minute."""
+    if address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdigit():
+        raise ClusterFault(
+            f"{address} is no address of a Ray cluster", hint="Give the head node as host:port, such as 10.0.0.5:6379."
+        )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS):
+            pass
+    except (OSError, OverflowError) as error:
+        raise _unreachable(address, str(error)) from error
+
+
+def _unreachable(address: str, why: str) -> ClusterFault:
+    return ClusterFault(
+        f"the Ray cluster at {address} cannot be reached: {why}",
+        hint="Check --address (or RAY_ADDRESS) and that `ray status` works there; without it, Quoth starts one here.",
+    )
+
+
+def _last_line(error: BaseException) -> str:
+    lines: Sequence[str] = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:300] if lines else type(error).__name__
+
+
+def _ray() -> Any:  # noqa: ANN401 - a module
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingExtra("a cluster", "ray") from error
+    return ray
