@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from quoth.text.words import FUNCTION_WORDS, POLAR_OPENERS
 
@@ -69,13 +70,18 @@ def _words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
+def _first_words(text: str) -> list[str]:
+    """As many as tell whether a question begins here: a long text is not read anew for each of its commas."""
+    return [match[0].lower() for match in islice(_WORD.finditer(text), 10)]
+
+
 def _without_preposition(words: list[str]) -> list[str]:
     return words[1:] if len(words) > 1 and words[0] in _PREPOSITIONS and words[1] in _WH else words
 
 
 def _opens(clause: str, *, embedded: bool) -> bool:
     """Whether a text begins as a question with a verb of its own: not `How big`, not `When it rains`."""
-    words = _without_preposition(_words(clause))
+    words = _without_preposition(_first_words(clause))
     if len(words) < 3:
         return False
     return words[0] in POLAR_OPENERS or (words[0] in _WH and (embedded or _inverted(words)))
@@ -83,7 +89,7 @@ def _opens(clause: str, *, embedded: bool) -> bool:
 
 def _goes_on(clause: str, *, embedded: bool, new: bool) -> bool:
     """Whether a text after a boundary is a question of its own; `new` tells that a question mark ended the last one."""
-    whole = _words(clause)
+    whole = _first_words(clause)
     words = _without_preposition(whole)
     if len(words) < 2:
         return False

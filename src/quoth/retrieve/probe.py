@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import takewhile
 
 import numpy as np
 
@@ -28,7 +29,9 @@ def token_weights(text: str, tokens: QuestionTokens | None, reader: Reader) -> V
     """
     if tokens is None:
         return np.empty(0, dtype=np.float32)
-    words = [(found.start(), found.end(), found.group()) for found in _WORD.finditer(text)]
+    window = max((end for _, end in tokens.spans), default=0)  # the model reads no further
+    read = takewhile(lambda found: found.start() < window, _WORD.finditer(text))
+    words = [(found.start(), found.end(), found.group()) for found in read]
     frequencies = reader.frequencies([word for _, _, word in words])
     weights = np.zeros(len(tokens.spans), dtype=np.float32)
     for start, end, word in words:
