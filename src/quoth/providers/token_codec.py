@@ -45,7 +45,9 @@ class TokenCodec:
         return reduced * self.step, np.einsum("ij,j->i", reduced, self.low)
 
     def _reduced(self, vectors: Vectors) -> Vectors:
-        reduced = vectors @ self.projection
+        # In double precision: the last bits must depend neither on the rows beside nor on the number of threads.
+        exact = vectors.astype(np.float64) @ self.projection.astype(np.float64)
+        reduced: Vectors = exact.astype(np.float32)
         lengths = np.linalg.norm(reduced, axis=1, keepdims=True)
         unit: Vectors = reduced / np.maximum(lengths, np.float32(1e-9))
         return unit

@@ -57,7 +57,8 @@ class EvidenceReranker:
             raise ValueError("late interaction needs the tokens of the question")
         table = matches(probe.tokens, [candidate.tokens for candidate in candidates])
         found = []
-        for candidate, late, row in zip(candidates, table @ probe.weights, table, strict=True):
+        weighed = np.einsum("ij,j->i", table, probe.weights, dtype=np.float64)
+        for candidate, late, row in zip(candidates, weighed, table, strict=True):
             parts = {"late": round(float(late), 6), "lexical": candidate.lexical}
             found.append(
                 Support(self._model.mean(parts), self._model.log_odds(parts), parts, tuple(np.round(row, 3).tolist()))

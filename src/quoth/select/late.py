@@ -23,12 +23,14 @@ def matches(question: QuestionTokens, sentences: Sequence[bytes]) -> Vectors:
         return found
     half = question.slopes.shape[1] // 2
     packed = np.frombuffer(b"".join(sentences[place] for place in held), dtype=np.uint8).reshape(-1, half)
-    codes = np.empty((len(packed), 2 * half), dtype=np.float32)
+    # In double precision and then rounded: what single precision gives depends on where a row stands and on the number
+    # of threads, and two equal sentences must not be told apart by that.
+    codes = np.empty((len(packed), 2 * half), dtype=np.float64)
     np.bitwise_and(packed, 15, out=codes[:, :half], casting="unsafe")
     np.right_shift(packed, 4, out=codes[:, half:], casting="unsafe")
-    likeness = codes @ question.slopes.T
+    likeness = codes @ question.slopes.T.astype(np.float64)
     starts = np.cumsum([0, *(len(sentences[place]) // half for place in held[:-1])])
-    found[held] = np.maximum.reduceat(likeness, starts, axis=0) + question.offsets
+    found[held] = np.round(np.maximum.reduceat(likeness, starts, axis=0) + question.offsets, 6)
     return found
 
 
