@@ -54,6 +54,19 @@ def ranked(place: int, relevance: float, *likeness: float) -> Ranked:
     return Ranked(Candidate(sentence, 0, 0, (), b""), 0, 0, relevance, relevance, support)
 
 
+def test_equal_sentences_are_matched_alike_wherever_they_stand() -> None:
+    draw = np.random.default_rng(7)
+    for tokens in (5, 13, 21) * 4:  # single precision fails most of these
+        slopes = draw.normal(size=(tokens, 64)).astype(np.float32)
+        question = QuestionTokens(tuple((place, place + 1) for place in range(tokens)), slopes, slopes[:, 0])
+        lengths = draw.integers(3, 60, 45)
+        sentences = [draw.integers(0, 256, 32 * length, dtype=np.uint8).tobytes() for length in lengths]
+
+        found = matches(question, [*sentences, *reversed(sentences)])
+
+        assert found[:45].tolist() == found[45:][::-1].tolist()
+
+
 def test_words_are_matched_by_the_best_sentences_together() -> None:
     spans = ((0, 3), (4, 7), (7, 10), (10, 11))
     tokens = QuestionTokens(spans, np.eye(4, dtype=np.float32), np.zeros(4, dtype=np.float32))
