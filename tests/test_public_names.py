@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import subprocess
 import sys
+
+import pytest
 
 import quoth
 from quoth import errors
@@ -56,6 +59,8 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "IndexMismatch": "index-mismatch",
         "IndexBusy": "index-busy",
         "IndexDamaged": "index-damaged",
+        "PartMissing": "index-part",
+        "PartLost": "index-part",
         "IndexUnwritable": "index-unwritable",
     }
 
@@ -87,3 +92,20 @@ def test_importing_the_package_loads_no_model_and_no_index() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.OffsetMismatch("a.md", 3, 9),
+        errors.MissingExtra("a cluster", "ray"),
+        errors.UnreadableFile("a.pdf", "it is empty", hint="Look at it."),
+        errors.NoIndex("index/"),
+        errors.IndexBusy("another writes", hint="Wait."),
+    ],
+)
+def test_an_error_comes_whole_out_of_another_process(error: errors.QuothError) -> None:
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own, just made
+
+    assert type(again) is type(error)
+    assert (str(again), again.hint, again.code, vars(again)) == (str(error), error.hint, error.code, vars(error))

@@ -17,6 +17,7 @@ from quoth.protocols import Reader
 from quoth.retrieve.as_of import as_of
 from quoth.retrieve.find import find
 from quoth.retrieve.judged import judged
+from quoth.retrieve.lacking import Result, lacking
 from quoth.retrieve.merge import Found, merge
 from quoth.retrieve.parts import parts_of
 from quoth.retrieve.question import analyse
@@ -43,6 +44,7 @@ from quoth.types import (
     Reason,
     RunNotes,
     Selection,
+    Sentence,
     Trace,
 )
 
@@ -65,14 +67,16 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     found = judged(merge(whole, evidence), analysis, reader=reader, engine=engine)
     ranked = found.ranked
     done("search")
-    engine = _in_force(engine, found)
+    engine = _in_force(engine, found, reader)
     settings = engine.settings
 
     answerable = without_unsupported(analysis, covers)
+    supports = _supports(answerable, engine, covers=covers)
+    reader.expect(_likely(ranked, supports, settings))
     selection = select(
         ranked,
         found.candidates.vectors,
-        supports=_supports(answerable, engine, covers=covers),
+        supports=supports,
         parts=[best_for(cover, whole.ranked) for cover in covers],
         neighbours=reader.neighbours,
         settings=settings.selection,
@@ -86,7 +90,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     case = Case(answerable, ranked, selection, confidence, _documents(selection.evidence or nearest, reader), reader)
     objections = decide(case, checks(settings.selection, decision_in_force(settings)))
     done("decide")
-    notes = _notes(found, selection, objections, reader=reader, engine=engine)
+    notes = _notes(found, selection, objections, question=question, reader=reader, engine=engine)
     outcome = _outcome(
         replace(case, analysis=analysis),
         nearest,
@@ -101,13 +105,19 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     return Asked(outcome, trace)
 
 
+def _likely(ranked: Sequence[Ranked], supports: Callable[[Ranked], bool], settings: Settings) -> list[Sentence]:
+    """What will probably be quoted, or shown as the nearest evidence."""
+    quoted = [one.sentence for one in ranked if supports(one)][: settings.selection.max_sentences]
+    return quoted or [one.sentence for one in ranked[:_NEAREST]]
+
+
 def _find(analysis: Analysis, *, reader: Reader, engine: Engine) -> Found:
     return find(analysis, reader=reader, engine=engine, topk=engine.settings.rerank.topk)
 
 
-def _in_force(engine: Engine, found: Found) -> Engine:
-    """A calibration holds for the whole search; what full text alone says was never calibrated."""
-    if "dense" not in found.degraded:
+def _in_force(engine: Engine, found: Found, reader: Reader) -> Engine:
+    """A calibration holds for the whole search of the whole index; what a part of either says was never calibrated."""
+    if "dense" not in found.degraded and not reader.missing:
         return engine
     return engine.with_settings(replace(engine.settings, calibration=Settings().calibration))
 
@@ -216,10 +226,12 @@ def _notes(
     selection: Selection,
     objections: tuple[tuple[str, Objection | None], ...],
     *,
+    question: Question,
     reader: Reader,
     engine: Engine,
 ) -> RunNotes:
     objection = _first(objections, engine.settings)
+    result = Result.ANSWER if objection is None else Result.ABSTENTION
     return RunNotes(
         retriever=_RETRIEVERS["lexical" if found.probe.vector is None else engine.settings.retrieval.mode],
         k_initial=len(found.candidates.items),
@@ -229,8 +241,8 @@ def _notes(
         support_count=len(selection.supporting),
         redundancy_before=selection.redundancy_before,
         redundancy_after=selection.redundancy_after,
-        degraded=(*found.degraded, *(("evidence",) if _without_evidence(engine) else ())),
-        warnings=found.notes,
+        degraded=(*found.degraded, *reader.missing, *(("evidence",) if _without_evidence(engine) else ())),
+        warnings=(*found.notes, *lacking(reader, question.filters, result)),
         profile=engine.profile.name,
         calibrated=engine.settings.calibration.threshold is not None,
         index=reader.info.digest,

@@ -17,10 +17,15 @@ QuothError
     ├── IndexMismatch   another format or model wrote it
     ├── IndexBusy       another process is writing
     ├── IndexDamaged    its files contradict each other
+    ├── PartMissing     one of its parts cannot be asked now
+    │   └── PartLost    it was asked, and did not answer; who reads may begin anew without it
     └── IndexUnwritable no rights or no room
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 
 class QuothError(Exception):
@@ -33,6 +38,17 @@ class QuothError(Exception):
         super().__init__(message)
         if hint is not None:
             self.hint = hint
+
+    def __reduce__(self) -> tuple[Callable[..., QuothError], tuple[type[QuothError], str, dict[str, Any]]]:
+        """Errors take what they please to make their sentence of; between processes the sentence goes as it is."""
+        return _as_it_was, (type(self), str(self), dict(vars(self)))
+
+
+def _as_it_was(kind: type[QuothError], message: str, fields: dict[str, Any]) -> QuothError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    vars(error).update(fields)
+    return error
 
 
 class OffsetMismatch(QuothError):
@@ -120,6 +136,22 @@ class IndexBusy(IndexFault):
 
 class IndexDamaged(IndexFault):
     code = "index-damaged"
+
+
+class PartMissing(IndexFault):
+    """What was asked for is in a part of the index that cannot be asked now, such as `shard 3 of 8`."""
+
+    code = "index-part"
+    hint = "Try again in a while; the log of the service says what is wrong with it."
+
+    def __init__(self, part: str, why: str) -> None:
+        super().__init__(f"{part} of the index cannot be asked now: {why}")
+        self.part = part
+        self.why = why
+
+
+class PartLost(PartMissing):
+    """A part did not answer, or not in time. What was read so far may not be used."""
 
 
 class IndexUnwritable(IndexFault):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,11 +10,13 @@ from itertools import chain, islice
 from pathlib import Path
 
 from quoth.corpus.authority import names_section
-from quoth.corpus.changes import Changes, Refused
-from quoth.corpus.load import Found, find_files, find_in, root_name
+from quoth.corpus.changes import Changes
+from quoth.corpus.load import Found, find_files, find_in
+from quoth.corpus.tally import Refused, refused
+from quoth.corpus.tally import gone as gone_of
 from quoth.errors import CorpusError, IndexBusy, ModelError, NoIndex, SettingsError
 from quoth.profile import Profile
-from quoth.protocols import Embedder, Progress, Store
+from quoth.protocols import Embedder, Progress, Reader, Store
 from quoth.settings import IngestSettings
 from quoth.types import IndexInfo, Known, ModelIdentity, QuestionTokens, SplitDocument, Supersession, Vectors
 
@@ -80,7 +81,7 @@ def ingest_files(
     """Bring the index up to date with certain files of a folder, and leave all others alone."""
     found = find_in(root, doc_ids)
     if not found.files and found.closed:
-        raise _none_read([(one.path, str(one).removeprefix(f"{one.path}: "), one.hint) for one in found.closed])
+        raise none_read([refused(one, kept=False) for one in found.closed])
     return _ingest(
         found,
         (),
@@ -104,21 +105,16 @@ def _ingest(
     prune: bool,
     progress: Progress | None,
 ) -> IngestReport:
-    if not found.files:
-        others = ", ".join(f"{count} {ending}" for ending, count in found.ignored.most_common(5))
-        raise CorpusError(
-            "no documents found" + (f" (only {others})" if others else ""),
-            hint="Give a folder with .pdf, .docx, .html, .md or .txt files.",
-        )
+    check_found(found)
     ids = {file.doc_id for file in found.files}
     known = store.known()
     # What lies in a folder that could not be looked into is not gone.
-    gone = () if found.closed else _gone(known, ids, given)
+    gone = () if found.closed else gone_of(known, ids, given)
     changes = Changes(
         found,
         profile,
         settings,
-        profile_changed=_profile_changed(store, profile, ids | set(gone) if prune else ids),
+        profile_changed=_other_profile(store, profile, ids | set(gone) if prune else ids),
         known=known,
         gone=gone,
         prune=prune,
@@ -128,7 +124,7 @@ def _ingest(
         # Before there is an index, a document is wanted first; else the right to write, so that a second writer knows.
         first = () if known else tuple(islice(documents, 1))
         if not known and not first:
-            raise _none_read([(one.path, one.why, one.hint) for one in changes.refused]) from None
+            raise none_read(changes.refused) from None
         info = store.write(
             _unless_written(store, known, chain(first, documents)),
             remove=changes.leaving,
@@ -151,10 +147,20 @@ def _ingest(
     )
 
 
-def _none_read(refused: Sequence[tuple[str, str, str]]) -> CorpusError:
-    """For files that were not taken: what they are called, why, and what to do."""
-    told = "; ".join(f"{path}: {why}" for path, why, _ in refused[:3])
-    return CorpusError(f"none of {len(refused)} files could be read ({told})", hint=refused[0][2])
+def check_found(found: Found) -> None:
+    """`CorpusError` where there is nothing to read."""
+    if not found.files:
+        others = ", ".join(f"{count} {ending}" for ending, count in found.ignored.most_common(5))
+        raise CorpusError(
+            "no documents found" + (f" (only {others})" if others else ""),
+            hint="Give a folder with .pdf, .docx, .html, .md or .txt files.",
+        )
+
+
+def none_read(refused: Sequence[Refused]) -> CorpusError:
+    """For a new index, none of whose files was taken."""
+    told = "; ".join(f"{one.path}: {one.why}" for one in refused[:3])
+    return CorpusError(f"none of {len(refused)} files could be read ({told})", hint=refused[0].hint)
 
 
 def _unless_written(
@@ -168,31 +174,59 @@ def _unless_written(
 
 def _notes(found: Mapping[str, tuple[str, ...]], store: Store) -> dict[str, tuple[str, ...]]:
     """What there is to know about documents, such as a successor that nobody can be shown."""
-    notes = dict(found)
     with store.read() as reader:
-        documents = {info.id: info.metadata.superseded_by for info in reader.documents()}
-    for doc_id, successors in documents.items():
+        return with_successors(found, replaced(reader), {info.id for info in reader.documents()})
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What is said of a document: `by` replaces it, or only `section` of it. `matched`: it has such a section."""
+
+    by: str
+    section: str | None
+    matched: bool
+
+
+def replaced(reader: Reader) -> dict[str, tuple[Replaced, ...]]:
+    """The documents of an index that are said to be replaced, as a whole or in part."""
+    return {
+        info.id: _matched(reader, info.id, info.metadata.superseded_by)
+        for info in reader.documents()
+        if info.metadata.superseded_by
+    }
+
+
+def _matched(reader: Reader, doc_id: str, successors: Sequence[Supersession]) -> tuple[Replaced, ...]:
+    wanted = any(one.section is not None for one in successors)
+    sections = {sentence.section for sentence in reader.sentences(doc_id)} if wanted else set()
+    return tuple(
+        Replaced(
+            one.by,
+            one.section,
+            matched=one.section is None or any(names_section(one.section, section) for section in sections),
+        )
+        for one in successors
+    )
+
+
+def with_successors(
+    notes: Mapping[str, tuple[str, ...]], replaced: Mapping[str, Sequence[Replaced]], ids: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    """The notes with those on documents whose successor is not among `ids`, or replaces a section that is not there."""
+    told = dict(notes)
+    for doc_id, successors in replaced.items():
         said = [
             f"it is superseded by '{by}', which the index does not hold"
-            for by in dict.fromkeys(one.by for one in successors if one.by not in documents)
+            for by in dict.fromkeys(one.by for one in successors if one.by not in ids)
         ]
         said += [
-            f"its section '{section}' is superseded, but none of its headings is that section"
-            for section in _unmatched(doc_id, successors, store)
+            f"its section '{one.section}' is superseded, but none of its headings is that section"
+            for one in successors
+            if not one.matched
         ]
         if said:
-            notes[doc_id] = (*notes.get(doc_id, ()), *said)
-    return notes
-
-
-def _unmatched(doc_id: str, successors: Collection[Supersession], store: Store) -> Iterator[str]:
-    """The sections that are said to be replaced and that the document has not."""
-    wanted = [one.section for one in successors if one.section is not None]
-    if not wanted:
-        return
-    with store.read() as reader:
-        sections = {sentence.section for sentence in reader.sentences(doc_id)}
-    yield from (one for one in wanted if not any(names_section(one, section) for section in sections))
+            told[doc_id] = (*told.get(doc_id, ()), *said)
+    return told
 
 
 def remove(doc_ids: Collection[str], *, store: Store) -> IndexInfo:
@@ -208,31 +242,24 @@ def remove(doc_ids: Collection[str], *, store: Store) -> IndexInfo:
     return store.write((), remove=set(doc_ids), embedder=_NoModel(info.model), profile=profile, progress=None)
 
 
-def _gone(known: Mapping[str, Known], found: Collection[str], given: Iterable[Path]) -> tuple[str, ...]:
-    """Documents that came from one of the given folders and have no file there any more.
-
-    A folder that is no longer where it was, while at least half of its documents are here, has moved here.
-    """
-    roots = {root_name(path) for path in given if path.is_dir()}
-    held = Counter(one.root for one in known.values())
-    here = Counter(known[doc_id].root for doc_id in found if doc_id in known)
-    if roots:
-        roots |= {root for root, count in here.items() if 2 * count >= held[root] and not Path(root).is_dir()}
-    return tuple(sorted(doc_id for doc_id, one in known.items() if doc_id not in found and one.root in roots))
-
-
-def _profile_changed(store: Store, profile: Profile, found: Collection[str]) -> bool:
-    """Whether the index was made with another profile. Then every document is needed: tags of two must not mix."""
+def _other_profile(store: Store, profile: Profile, found: Collection[str]) -> bool:
     try:
         with store.read() as reader:
-            info, ids = reader.info, {document.id for document in reader.documents()}
+            return profile_changed(reader.info, {document.id for document in reader.documents()}, profile, found=found)
     except NoIndex:
         return False
+
+
+def profile_changed(info: IndexInfo, ids: Collection[str], profile: Profile, *, found: Collection[str]) -> bool:
+    """Whether an index of the documents `ids` was made with another profile than this.
+
+    Then every document is needed: tags of two must not mix.
+    """
     if info.profile_source == profile.source:
         return False
-    if not ids <= set(found):
+    if others := set(ids) - set(found):
         raise SettingsError(
-            f"the index holds {len(ids - set(found))} other documents, tagged by its own '{info.profile_name}' profile",
+            f"the index holds {len(others)} other documents, tagged by its own '{info.profile_name}' profile",
             hint="Ingest all the folders again in one command (--prune if files are gone), or use another --index.",
         )
     return True

@@ -11,6 +11,7 @@ from quoth.types import (
     Candidates,
     Document,
     DocumentInfo,
+    Filters,
     IndexInfo,
     Judgement,
     Known,
@@ -21,6 +22,7 @@ from quoth.types import (
     Query,
     QuestionTokens,
     Sentence,
+    ShardState,
     SplitDocument,
     Support,
     Usage,
@@ -100,6 +102,18 @@ class Reader(Protocol):
     @property
     def info(self) -> IndexInfo: ...
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The parts of the index that cannot be asked now, such as `shard 3 of 8`; nothing that is read is of them.
+
+        What concerns one of their documents is a `PartMissing`; lists and counts are of the other parts.
+        """
+        ...
+
+    def may_lack(self, filters: Filters) -> bool:
+        """Whether sentences within these filters may be in a part that is missing."""
+        ...
+
     def search(self, query: Query) -> Candidates: ...
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
@@ -126,6 +140,10 @@ class Reader(Protocol):
 
     def neighbours(self, candidate: Sentence) -> tuple[Sentence | None, Sentence | None]:
         """The sentence before and the one after, in the same document."""
+        ...
+
+    def expect(self, sentences: Sequence[Sentence]) -> None:
+        """Told whose neighbours and documents will be asked for next: what is far away can then be fetched at once."""
         ...
 
     def vectors(self, doc_id: str) -> Vectors:
@@ -179,4 +197,17 @@ class Store(Protocol):
         Vectors are kept as soon as they are made, so that an interrupted write does not embed again. `profile` is
         its name and YAML. A store takes one writer at a time, or one for each document: another gets `IndexBusy`.
         """
+        ...
+
+
+class RemoteShards(Store, Protocol):
+    """A store whose shards are elsewhere, and may not answer."""
+
+    @property
+    def trouble(self) -> str:
+        """Why the newest generation is not in service, for operators; empty where it is."""
+        ...
+
+    def states(self) -> tuple[ShardState, ...]:
+        """How each shard does; nothing before the first question."""
         ...

@@ -16,6 +16,7 @@ from quoth.retrieve.find import find, search
 from quoth.retrieve.fuse import weights_of
 from quoth.retrieve.gather import gather
 from quoth.retrieve.judged import FALLBACK
+from quoth.retrieve.lacking import Result, lacking
 from quoth.retrieve.merge import Found
 from quoth.retrieve.question import analyse
 from quoth.retrieve.shelf import Shelf, best_passages
@@ -55,25 +56,26 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
         chosen, reader=reader, counter=engine.open_counter(), settings=settings.context, about=shelf.about
     )
     done("context")
+    missing = lacking(reader, question.filters, Result.NO_PASSAGES if status is Status.NO_RESULTS else Result.PASSAGES)
     retrieval = Retrieval(
         question=question,
         status=status,
         best=max((one.relevance for one in ranked), default=0.0),
         message=_message(status, found, reader),
-        warning=_warning(status, found, chosen, conflicts if status is not Status.NO_RESULTS else ()),
+        warning=_warning(status, found, chosen, conflicts if status is not Status.NO_RESULTS else (), missing),
         passages=chosen,
         filters=found.filters,
         detected=analysis.document_types,
         kind=analysis.kind,
         weights=weights_of(found.probe, analysis, mode=settings.retrieval.mode),
-        degraded=found.degraded,
+        degraded=(*found.degraded, *reader.missing),
         conflicts=conflicts if status is not Status.NO_RESULTS else (),
         context=context,
         index=reader.info.digest,
         settings=engine.settings_digest,
     )
     trace = RetrievalTrace(
-        analysis, len(found.candidates.items), ranked, _reranker(found, engine), found.usage, found.notes
+        analysis, len(found.candidates.items), ranked, _reranker(found, engine), found.usage, (*found.notes, *missing)
     )
     return Retrieved(retrieval, trace)
 
@@ -234,9 +236,15 @@ def _message(status: Status, found: Found, reader: Reader) -> str | None:
     return "The corpus is empty." if reader.info.sentences == 0 else "No passage holds a word of this question."
 
 
-def _warning(status: Status, found: Found, chosen: Sequence[FoundPassage], conflicts: Sequence[Conflict]) -> str | None:
+def _warning(
+    status: Status,
+    found: Found,
+    chosen: Sequence[FoundPassage],
+    conflicts: Sequence[Conflict],
+    missing: Sequence[str],
+) -> str | None:
     """Everything that a reader should be careful about, in one text."""
-    said = list(found.notes)
+    said = [*found.notes, *missing]
     if status is Status.LOW_CONFIDENCE:
         said.append("No passage is clearly relevant; these come nearest and may not hold the answer.")
     if chosen:

@@ -127,8 +127,8 @@ class DecisionSettings:
 class EmbeddingSettings:
     """`path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
 
-    The fields from `dimension` on are for the provider `openai`. `key_variable` names the environment variable that
-    holds the key.
+    `device` is where the model runs: `cuda` needs a GPU and the package `onnxruntime-gpu`. The fields from `dimension`
+    on are for the provider `openai`. `key_variable` names the environment variable that holds the key.
     """
 
     provider: str = _one_of("onnx", "openai", default="onnx")
@@ -136,6 +136,7 @@ class EmbeddingSettings:
     path: str | None = None
     download: bool = False
     threads: int = _between(0, 1_024, 0)
+    device: str = _one_of("cpu", "cuda", default="cpu")
     batch_size: int = _between(1, 4_096, 32)
     dimension: int | None = _between(1, 65_536, None)
     base_url: str = "https://api.openai.com/v1"
@@ -206,6 +207,7 @@ class ServiceSettings:
     threads: int = _between(1, 256, 2)
     queue: int = _between(0, 100_000, 128)
     seconds: float = _between(0.1, 3_600, 30.0)
+    shard_seconds: float = _between(0.05, 3_600, 3.0)
     grace_seconds: float = _between(0, 3_600, 30.0)
     per_minute: int = _between(0, 10**6, 600)
     max_body_kb: int = _between(1, 10**6, 1_024)
@@ -254,11 +256,11 @@ class Settings:
 
     @property
     def digest(self) -> str:
-        """A short name for the values that can change an answer; threads, patience, keys and prices cannot."""
+        """A short name for the values that can change an answer; threads, devices, patience, keys and prices cannot."""
         values = asdict(self)
         for section in ("store", "ingest", "cache", "log", "service"):
             del values[section]
-        for name in ("threads", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
+        for name in ("threads", "device", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
             del values["embedding"][name]
         for name in ("seconds", "retries", "key_variable", "prompt_price", "completion_price"):
             del values["llm"][name]

@@ -276,6 +276,19 @@ class DocumentInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardState:
+    """A part of an index that is elsewhere, for operators. `why` it is not `up`, where it is not."""
+
+    name: str
+    up: bool
+    calls: int
+    faults: int
+    quiet_seconds: float | None
+    """Since it last answered; None where it never did."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """Vectors of two identities never mix."""
 

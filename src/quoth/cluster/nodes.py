@@ -37,8 +37,10 @@ def connected(address: str | None) -> Iterator[None]:
 
     `ClusterFault` where it cannot be reached, or where a node runs other versions than we do.
     """
-    ray = _ray()
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody unless the user wants it
+    # Ray tells on the standard output, which is for data, what it does again; it reads this when it is imported.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+    ray = _ray()
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
         ray.init(address="local", num_cpus=available_cores(), include_dashboard=False, **quiet)
@@ -99,7 +101,7 @@ def _join(ray: Any, address: str, quiet: Mapping[str, Any]) -> None:  # noqa: AN
         raise _unreachable(address, _last_line(error)) from error
     except (RuntimeError, ValueError) as error:  # Ray's word for other versions, and for a missing token
         raise ClusterFault(
-            f"cannot join the Ray cluster at {address}: {_last_line(error)}",
+            f"cannot join the Ray cluster at {address}: {_in_one_line(error)}",
             hint="Use the cluster's versions of Ray and Python here, and its RAY_AUTH_TOKEN if it has one.",
         ) from error
 
@@ -125,6 +127,11 @@ def _unreachable(address: str, why: str) -> ClusterFault:
         f"the Ray cluster at {address} cannot be reached: {why}",
         hint="Check --address (or RAY_ADDRESS) and that `ray status` works there; without it, Quoth starts one here.",
     )
+
+
+def _in_one_line(error: BaseException) -> str:
+    """All of it, where the last line alone does not tell: of other versions Ray makes a table."""
+    return " ".join(str(error).split())[:400]
 
 
 def _last_line(error: BaseException) -> str:

@@ -12,12 +12,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Queue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from quoth import ask as read_path
 from quoth.corpus.printed import printed
 from quoth.engine import Engine, Stage, silent
-from quoth.errors import NoIndex, QuestionError
+from quoth.errors import NoIndex, PartLost, QuestionError
 from quoth.profile import Profile
 from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
 from quoth.protocols import Progress, Reader, Store
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from quoth.ingest import IngestReport
 
 
+_Given = TypeVar("_Given")
 _log = logging.getLogger(__name__)
 
 
@@ -126,6 +127,23 @@ class Quoth:
         """One generation of the index, for whoever needs more than answers."""
         return self._store.read()
 
+    def read(self, work: Callable[[Reader], _Given]) -> _Given:
+        """What `work` makes of one generation of the index.
+
+        Where a part of the index stops answering meanwhile, `work` is begun anew without it: what comes out was made of
+        the same parts from beginning to end, and `Reader.missing` names the others. A part that is lost again, after
+        it had been back, is an error.
+        """
+        lost: set[str] = set()
+        while True:
+            try:
+                with self._store.read() as reader:
+                    return work(reader)
+            except PartLost as error:
+                if error.part in lost:
+                    raise
+                lost.add(error.part)
+
     def published(self) -> float | None:
         """When the current generation was published, in seconds since 1970; None where that cannot be told."""
         return self._store.published()
@@ -172,8 +190,9 @@ class Quoth:
     ) -> Asked:
         """The outcome together with the trace of every stage; `done` is told the name of each when it is over."""
         asked = _question(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of)
-        with self._store.read() as reader:
-            return read_path.ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done)
+        return self.read(
+            lambda reader: read_path.ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done)
+        )
 
     def retrieve(
         self,
@@ -203,13 +222,15 @@ class Quoth:
     ) -> Retrieved:
         """The passages together with the trace; `done` is told the name of each stage when it is over."""
         asked = _question(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of)
-        with self._store.read() as reader:
+
+        def found(reader: Reader) -> tuple[Retrieved, Engine, float]:
             engine = self._engine_for(reader.info)
             if most is not None:
                 engine = engine.with_settings(with_value(engine.settings, "context.max", most, source="the call"))
             started = time.perf_counter()
-            retrieved = _retrieve(asked, reader, engine, done)
-            taken = time.perf_counter() - started
+            return _retrieve(asked, reader, engine, done), engine, time.perf_counter() - started
+
+        retrieved, engine, taken = self.read(found)
         if (log := open_query_log(engine.settings)) is not None:
             log.record(retrieved.retrieval, time=datetime.now(UTC).isoformat(), milliseconds=1000 * taken)
         return retrieved
@@ -249,29 +270,32 @@ class Quoth:
             return error
 
     def documents(self) -> tuple[DocumentInfo, ...]:
-        with self._store.read() as reader:
-            return reader.documents()
+        """Every document; of an index of which a part cannot be asked now, those of the other parts."""
+        return self.read(lambda reader: reader.documents())
 
     def document(self, doc_id: str) -> Document | None:
-        with self._store.read() as reader:
-            return reader.document(doc_id)
+        return self.read(lambda reader: reader.document(doc_id))
 
     def sentences(self, doc_id: str) -> tuple[Sentence, ...]:
-        with self._store.read() as reader:
-            return tuple(reader.sentences(doc_id))
+        return self.read(lambda reader: tuple(reader.sentences(doc_id)))
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
         """The passages of a document in reading order; each one's neighbours stand beside it."""
-        with self._store.read() as reader:
-            return reader.passages(doc_id)
+        return self.read(lambda reader: reader.passages(doc_id))
 
     def locate(self, doc_id: str, start: int, end: int) -> tuple[tuple[int, Box], ...]:
         """Where a slice of a document is printed: page numbers with one rectangle for each line of it, in points from
         the top left corner. Empty for a format without pages."""
-        with self._store.read() as reader:
-            pages = next((info.pages for info in reader.documents([doc_id])), 0)
+
+        def found(reader: Reader) -> tuple[tuple[int, Box], ...]:
+            listed = reader.documents([doc_id])
+            if not listed:
+                reader.page(doc_id, 1)  # which says so where the document may be in a part that is missing
+            pages = listed[0].pages if listed else 0
             numbered = (reader.page(doc_id, number) for number in range(1, pages + 1))
             return printed((page for page in numbered if page is not None), Span(start, end))
+
+        return self.read(found)
 
     def remove(self, *doc_ids: str) -> IndexInfo:
         """Take documents out of the index; `CorpusError` when one is not there, and then all stay."""
@@ -308,7 +332,7 @@ def _retrieve(question: Question, reader: Reader, engine: Engine, done: Stage) -
     from quoth.retrieval import retrieve, still_true  # an answer does not need it
 
     results = open_results(engine.settings.cache)
-    if results is None:
+    if results is None or reader.missing:  # what is kept is whole, and of what is missing it cannot be compared
         return retrieve(question, reader=reader, engine=engine, done=done)
     key = results.key(
         index=reader.info.digest,

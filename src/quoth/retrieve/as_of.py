@@ -12,6 +12,7 @@ from quoth.types import (
     Candidates,
     Document,
     DocumentInfo,
+    Filters,
     IndexInfo,
     Metadata,
     Page,
@@ -40,6 +41,13 @@ class _Dated:
     def info(self) -> IndexInfo:
         return self._reader.info
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return self._reader.missing
+
+    def may_lack(self, filters: Filters) -> bool:
+        return self._reader.may_lack(filters)
+
     def search(self, query: Query) -> Candidates:
         return self._reader.search(replace(query, filters=replace(query.filters, as_of=self._day)))
 
@@ -65,6 +73,9 @@ class _Dated:
 
     def neighbours(self, candidate: Sentence) -> tuple[Sentence | None, Sentence | None]:
         return self._reader.neighbours(candidate)
+
+    def expect(self, sentences: Sequence[Sentence]) -> None:
+        self._reader.expect(sentences)
 
     def vectors(self, doc_id: str) -> Vectors:
         return self._reader.vectors(doc_id)

@@ -206,7 +206,13 @@ class _Remote:
             try:
                 mode: Any = "create" if over is None else {"e_tag": over}
                 return str(obstore.put(self._store, name, content, mode=mode)["e_tag"])
-            except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
+            except FileNotFoundError as error:
+                if over is not None:
+                    raise Changed(name) from error
+                raise IndexFault(
+                    f"{self._uri} cannot be written: {_short(error)}", hint="Make the bucket, or check its name."
+                ) from error
+            except (AlreadyExistsError, PreconditionError) as error:
                 raise Changed(name) from error
 
     def upload(self, source: Path, name: str) -> None:

@@ -17,6 +17,7 @@ from quoth.interfaces.cli import (
     batch,
     calibrate,
     check,
+    cluster,
     database,
     demo,
     evaluate,
@@ -93,6 +94,7 @@ app.command("status")(inspect.status)
 app.command("export")(export.command)
 app.command("serve")(serve.command)
 app.command("mcp")(mcp.command)
+app.add_typer(cluster.app, name="cluster")
 app.add_typer(keys.app, name="keys")
 app.command("demo")(demo.command)
 

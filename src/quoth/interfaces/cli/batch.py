@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from itertools import count
@@ -15,6 +15,7 @@ import typer
 from quoth.errors import QuestionError, QuothError
 from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, open_quoth
 from quoth.interfaces.cli.progress import progress_bars
+from quoth.interfaces.cli.questions import QuestionsArgument, check_output, line_count, lines_of
 from quoth.machine import available_cores
 from quoth.questions import UnreadableLine, read_questions
 from quoth.render import json_line, outcome_json
@@ -22,7 +23,7 @@ from quoth.types import Outcome, Question
 
 
 def command(
-    questions: Annotated[str, typer.Argument(help="Text (one question a line) or JSONL; - for standard input.")],
+    questions: QuestionsArgument,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write; standard output if absent.")
     ] = None,
@@ -46,66 +47,50 @@ def command(
     workers = workers or available_cores()
     quoth = open_quoth(index, config=config, assignments=[*(threads if workers > 1 else []), *(assignments or ())])
     quoth.prepare()  # what is wrong with the settings or the model is said before anything is written
-    total = _line_count(questions)
-    problems: list[str] = []
+    total = line_count(questions)
+    problems: list[tuple[int, str]] = []
+    places: deque[int] = deque()  # among the lines, of the questions that are under way
     try:
         with (
-            _lines(questions) as lines,
+            lines_of(questions) as lines,
             _open_output(output, questions=questions) as out,
             progress_bars(quiet=quiet) as progress,
         ):
             done = count(1)
 
             def write(question: Question, outcome: Outcome | QuestionError) -> None:
+                place = places.popleft()
                 if isinstance(outcome, QuestionError):
-                    problems.append(f"question {question.id}: {outcome}")
+                    problems.append((place, f"question {question.id}: {outcome}"))
                 else:
                     out.write(json_line(outcome_json(outcome)) + "\n")
                     out.flush()
                 if progress:
                     progress("answering", next(done), total)
 
-            quoth.answer_each(_readable(lines, problems), write, workers=workers)
+            quoth.answer_each(_readable(lines, problems, places), write, workers=workers)
     except KeyboardInterrupt:
         typer.echo("interrupted: the answers written so far are complete lines", err=True)
         raise typer.Exit(130) from None
-    for problem in problems:
+    for _, problem in sorted(problems):
         typer.secho(problem, err=True, fg="yellow")
     if problems:
         raise typer.Exit(1)
 
 
-def _readable(lines: Iterable[str], problems: list[str]) -> Iterator[Question]:
-    for one in read_questions(lines):
+def _readable(lines: Iterable[str], problems: list[tuple[int, str]], places: deque[int]) -> Iterator[Question]:
+    for place, one in enumerate(read_questions(lines)):
         if isinstance(one, UnreadableLine):
-            problems.append(f"line {one.number}: {one.why}")
+            problems.append((place, f"line {one.number}: {one.why}"))
         else:
+            places.append(place)
             yield one
-
-
-def _lines(source: str) -> TextIO:
-    """Lines as UTF-8; a byte that is not is kept as a lone surrogate, so that only its own line suffers."""
-    if source == "-":
-        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape", newline="\n")
-    try:
-        return Path(source).open(encoding="utf-8", errors="surrogateescape", newline="\n")
-    except OSError as error:
-        raise QuothError(f"cannot read {source}: {error.strerror}", hint="Give a file with questions.") from error
-
-
-def _line_count(source: str) -> int:
-    """How many questions a file holds, for the progress bar; 0 for a pipe, which cannot be read twice."""
-    if not Path(source).is_file():
-        return 0
-    with _lines(source) as lines:
-        return sum(1 for line in lines if line.strip())
 
 
 def _open_output(path: Path | None, *, questions: str) -> nullcontext[TextIO] | TextIO:
     if path is None:
         return nullcontext(sys.stdout)
-    if path.exists() and Path(questions).exists() and path.samefile(questions):
-        raise QuothError(f"{path} holds the questions", hint="Choose another file with -o.")
+    check_output(path, questions=questions)
     try:
         return path.open("w", encoding="utf-8", newline="\n")
     except OSError as error:

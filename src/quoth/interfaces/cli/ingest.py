@@ -49,8 +49,13 @@ def command(
     except KeyboardInterrupt:
         typer.echo("interrupted: the index serves what it held before; run the same command to go on", err=True)
         raise typer.Exit(130) from None
+    tell(report, place_name(index, overrides(config, assignments)), quiet=quiet)
+
+
+def tell(report: IngestReport, index: str, *, quiet: bool) -> None:
+    """Say what became of the files; a file that was refused is an exit code of 1."""
     if not quiet:
-        for line in _summary(report, place_name(index, overrides(config, assignments))):
+        for line in _summary(report, index):
             typer.echo(_shown(line), err=True)
     for refused in report.refused:
         kept = "; the index keeps what it held of it before" if refused.kept else ""

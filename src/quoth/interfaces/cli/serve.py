@@ -14,6 +14,7 @@ import typer
 
 from quoth.errors import MissingExtra, NoIndex
 from quoth.interfaces.cli.options import DEFAULT_INDEX, ConfigOption, IndexOption, SetOption, overrides, place_name
+from quoth.interfaces.cli.serve_cluster import AddressOption, AskedOfRay, check_options, serve_cluster
 from quoth.interfaces.guard.access import check_access
 from quoth.interfaces.python import Quoth
 from quoth.machine import available_cores
@@ -25,10 +26,24 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     index: IndexOption = DEFAULT_INDEX,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port to listen on; 0 is any free.")] = 8080,
     workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that answer.")] = 1,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="URI", help="Serve an index of shards on Ray: a folder, or `s3://…`."),
+    ] = None,
+    address: AddressOption = None,
+    replicas: Annotated[int, typer.Option("--replicas", min=1, help="Of each shard, on different nodes.")] = 1,
+    max_replicas: Annotated[
+        int | None, typer.Option("--max-replicas", min=1, help="Up to which Ray may add some under load.")
+    ] = None,
+    shard_seconds: Annotated[
+        float | None,
+        typer.Option("--shard-seconds", min=0.05, help="How long a shard may take; after that it is left out."),
+    ] = None,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no key; only on this machine.")] = False,
     profile: Annotated[
         str | None, typer.Option("--profile", envvar="QUOTH_PROFILE", help="For an index that is not there yet.")
@@ -40,7 +55,13 @@ def command(
 
     Example: `quoth serve --no-auth`, then open http://127.0.0.1:8080
     """
-    given = _with_threads(overrides(config, assignments), workers)
+    given = overrides(config, assignments)
+    asked = AskedOfRay(cluster, address, replicas, max_replicas, shard_seconds)
+    check_options(context, asked)
+    if cluster is not None:
+        serve_cluster(asked, given, host=host, port=port, auth=not no_auth)
+        return
+    given = _with_threads(given, workers)
     for one in (signal.SIGTERM, signal.SIGINT):  # the server raises it anew once all is done: a stop is no failure
         signal.signal(one, _stop)
     counts = tempfile.mkdtemp(prefix="quoth-metrics-")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from quoth.errors import CorpusError, IndexBusy, IndexFault, NoIndex, QuestionError, QuothError
+from quoth.errors import CorpusError, IndexBusy, IndexFault, NoIndex, PartMissing, QuestionError, QuothError
 
 _OURS = "See the log of the service for this request."
 
@@ -25,6 +25,8 @@ def client_words(error: QuothError) -> Words:
         return Words(error.code, "there is no index yet", "Upload a document, or ingest a folder.")
     if isinstance(error, IndexBusy):
         return Words(error.code, "the index is being written to by another process", "Try again in a while.")
+    if isinstance(error, PartMissing):
+        return Words(error.code, f"{error.part} of the index cannot be asked now", "Try again in a while.")
     if isinstance(error, IndexFault):
         return Words(error.code, "the index cannot be used now", _OURS)
     return Words(error.code, "the service is not set up for this", _OURS)

@@ -27,13 +27,17 @@ from quoth.interfaces.http.faults import GONE, HttpFault, as_fault, error_json, 
 from quoth.interfaces.http.gate import PAGE_POLICY, SLOW_SECONDS, Gate
 from quoth.interfaces.http.openapi import describe
 from quoth.interfaces.http.service import Plan, Service
+from quoth.protocols import RemoteShards
 
 _CODES = {404: "not-found", 405: "method"}
 
 
-def make_app(plan: Plan, *, slow_seconds: float = SLOW_SECONDS) -> ASGIApp:
-    """The application for a plan, as a server runs it; `slow_seconds` is how long a client may pause while it sends."""
-    service = Service(plan)
+def make_app(plan: Plan, *, cluster: RemoteShards | None = None, slow_seconds: float = SLOW_SECONDS) -> ASGIApp:
+    """The application for a plan, as a server runs it; `slow_seconds` is how long a client may pause while it sends.
+
+    `cluster` is the index where its shards are elsewhere.
+    """
+    service = Service(plan, cluster)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -20,11 +20,12 @@ from quoth.interfaces.http import described, logs, metrics
 from quoth.interfaces.http.faults import HttpFault, as_fault, busy, error_json, unforeseen
 from quoth.interfaces.http.models import AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
 from quoth.interfaces.http.service import Service
+from quoth.protocols import Reader
 from quoth.questions import UnreadableLine, question_of, read_questions
 from quoth.render import json_line, outcome_json, trace_json
 from quoth.render_retrieval import retrieval_json
 from quoth.types import Abstention, Outcome, Question, Retrieval
-from quoth.verify import verify_run
+from quoth.verify import Verification, verify_run
 
 router = APIRouter()
 _JSONL = "application/jsonl"
@@ -277,23 +278,24 @@ async def verify(request: Request, body: VerifyBody, service: Served) -> Respons
         hint = "Send one answer, or several as `results`."
         raise HttpFault(422, "ambiguous", "one answer and a list of them: only one would be checked", hint=hint)
 
-    def work() -> str:
+    def checked(reader: Reader) -> Verification:
         texts: dict[str, str | None] = {}
-        with service.quoth.reading() as reader:
 
-            def text_of(doc_id: str) -> str | None:
-                if doc_id not in texts:
-                    document = reader.document(doc_id)
-                    texts[doc_id] = document.text if document else None
-                return texts[doc_id]
+        def text_of(doc_id: str) -> str | None:
+            if doc_id not in texts:
+                document = reader.document(doc_id)
+                texts[doc_id] = document.text if document else None
+            return texts[doc_id]
 
-            found = verify_run(body.answers(), text_of)
+        return verify_run(body.answers(), text_of)
+
+    def work() -> str:
+        found = service.quoth.read(checked)
         failures = [
             {"question_id": one.question_id, "doc_id": one.doc_id, "start": one.start, "end": one.end, "why": one.why}
             for one in found.failures
         ]
-        checked = found.citations > 0 or body.holds_outcomes
-        verified = checked and not failures
+        verified = (found.citations > 0 or body.holds_outcomes) and not failures
         return json_line({"verified": verified, "citations": found.citations, "failures": failures})
 
     return Response(await service.run(request, work), media_type="application/json")

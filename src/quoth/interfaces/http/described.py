@@ -55,6 +55,8 @@ class Documents(_Given):
     documents: list[Document]
     total: int
     next: str | None
+    degraded: list[str]
+    """Parts of the index that could not be asked: their documents are not listed."""
 
 
 class Job(_Given):
@@ -124,6 +126,8 @@ class Facets(_Given):
     documents: int
     sentences: int
     document_types: list[TypeCount]
+    degraded: list[str]
+    """Parts of the index that could not be asked: their documents are not among the types."""
     tags: dict[str, list[str]]
     uploads: bool
     index: str
@@ -159,6 +163,8 @@ class Health(_Given):
 class Readiness(_Given):
     ready: bool
     checks: dict[str, bool]
+    degraded: list[str]
+    """Parts of the index that cannot be asked now: what is asked is answered without them, and says so."""
     message: str
 
 

@@ -45,14 +45,15 @@ async def listing(
     limit: Annotated[int, Query(ge=1, le=1_000, description="How many on a page.")] = 100,
 ) -> Response:
     def work() -> dict[str, Any]:
-        all_of_them = service.catalogue().documents
-        wanted = [one for one in all_of_them if one.id.startswith(prefix)]
+        listed = service.catalogue()
+        wanted = [one for one in listed.documents if one.id.startswith(prefix)]
         page = [one for one in wanted if one.id > after]
         shown = page[:limit]
         return {
             "documents": [document_json(one) for one in shown],
             "total": len(wanted),
             "next": shown[-1].id if len(page) > limit else None,
+            "degraded": list(listed.missing),
         }
 
     return json_response(await service.run(request, work))
@@ -85,7 +86,7 @@ async def text(request: Request, doc_id: str, service: Served) -> Response:
 )
 async def original(request: Request, doc_id: str, service: Served) -> Response:
     def work() -> tuple[bytes, str]:
-        info = service.catalogue().get(doc_id)
+        info = service.described(doc_id)
         if info is None:
             raise no_document(doc_id)
         return service.originals.read(doc_id, service.version()), info.format
@@ -110,7 +111,7 @@ async def page(
     sha256: Cited = None,
 ) -> Response:
     def work() -> str:
-        info = service.catalogue().get(doc_id)
+        info = service.described(doc_id)
         if info is None:
             raise no_document(doc_id)
         with _told_when_changed():
@@ -147,10 +148,13 @@ async def span(
     sha256: Cited = None,
 ) -> Response:
     def work() -> str:
-        if service.catalogue().get(doc_id) is None:
+        if service.described(doc_id) is None:
             raise no_document(doc_id)
-        with service.quoth.reading() as reader, _told_when_changed():
-            found = span_json(reader, doc_id, start, end, around=around, profile=service.profile(), cited=sha256)
+        profile = service.profile()
+        with _told_when_changed():
+            found = service.quoth.read(
+                lambda reader: span_json(reader, doc_id, start, end, around=around, profile=profile, cited=sha256)
+            )
         return json_line(found)
 
     return Response(await service.run(request, work), media_type="application/json")
@@ -163,7 +167,7 @@ async def span(
 )
 async def document(request: Request, doc_id: str, service: Served) -> Response:
     def work() -> dict[str, Any]:
-        info = service.catalogue().get(doc_id)
+        info = service.described(doc_id)
         if info is None:
             raise no_document(doc_id)
         here = service.originals.is_here(doc_id, service.version())

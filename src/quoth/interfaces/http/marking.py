@@ -49,8 +49,8 @@ async def mark(request: Request, body: MarkBody, service: Served) -> Response:
     def work() -> dict[str, Any]:
         outcome = service.quoth.ask(question)
         _check_seen(outcome, body)
-        with service.quoth.reading() as reader:
-            label = _label(outcome, body.verdict, _places(reader, body.gold or ()))
+        places = service.quoth.read(lambda reader: _places(reader, body.gold or ()))
+        label = _label(outcome, body.verdict, places)
         identity = mark_id(body.question, {"filters": filters, "doc_scope": sorted(body.doc_scope or ())})
         if label is None:
             note = "Nothing was stored: say which sentence answers it."

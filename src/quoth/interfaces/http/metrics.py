@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
+
+from quoth.types import ShardState
 
 REGISTRY = CollectorRegistry()
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -122,7 +124,27 @@ class _IndexCollector(Collector):
         yield info
 
 
-def scrape(index: Mapping[str, float], *, version: str) -> bytes:
+class _ShardCollector(Collector):
+    """Of the shards of a cluster, as the process that answers sees them."""
+
+    def __init__(self, shards: Sequence[ShardState]) -> None:
+        self._shards = shards
+
+    def collect(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("quoth_shard_up", "Whether a shard answers.", labels=["shard"])
+        quiet = GaugeMetricFamily("quoth_shard_quiet_seconds", "Since a shard last answered.", labels=["shard"])
+        calls = CounterMetricFamily("quoth_shard_calls", "What a shard was asked.", labels=["shard"])
+        faults = CounterMetricFamily("quoth_shard_faults", "What a shard did not answer.", labels=["shard"])
+        for one in self._shards:
+            up.add_metric([one.name], float(one.up))
+            calls.add_metric([one.name], one.calls)
+            faults.add_metric([one.name], one.faults)
+            if one.quiet_seconds is not None:
+                quiet.add_metric([one.name], one.quiet_seconds)
+        yield from (up, quiet, calls, faults)
+
+
+def scrape(index: Mapping[str, float], *, version: str, shards: Sequence[ShardState] = ()) -> bytes:
     """All metrics as Prometheus reads them. `index` has the values of the index, if any, without the prefix."""
     registry = CollectorRegistry()
     if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
@@ -131,6 +153,8 @@ def scrape(index: Mapping[str, float], *, version: str) -> bytes:
     else:
         registry.register(_Known())
     registry.register(_IndexCollector({f"quoth_index_{name}": value for name, value in index.items()}, version))
+    if shards:
+        registry.register(_ShardCollector(shards))
     return generate_latest(registry)
 
 

@@ -30,7 +30,10 @@ async def health() -> Response:
 @router.get(
     "/readyz",
     summary="Can it answer?",
-    description="Whether the store can be reached, there is an index, and its model is loaded.",
+    description=(
+        "Whether the store can be reached, there is an index, and its model is loaded. A service on a cluster answers "
+        "without the shards named in `degraded`, and says so in each answer."
+    ),
     responses={
         200: {"model": described.Readiness, "description": "It can."},
         503: {"model": described.Readiness, "description": "Not yet, or not now."},
@@ -39,8 +42,11 @@ async def health() -> Response:
 async def ready(service: Served) -> Response:
     checks = await service.readiness() or _NOTHING_KNOWN
     fine = all(checks.values())
+    degraded = service.degraded()
+    message = f"without {', '.join(degraded)}" if degraded else ""
     return json_response(
-        {"ready": fine, "checks": checks, "message": "" if fine else "not ready"}, 200 if fine else 503
+        {"ready": fine, "checks": checks, "degraded": degraded, "message": message if fine else "not ready"},
+        200 if fine else 503,
     )
 
 
@@ -51,7 +57,8 @@ async def ready(service: Served) -> Response:
 )
 async def scrape(service: Served) -> Response:
     index = await service.index_values() or {}  # the other metrics are worth the more where the store hangs
-    text = await asyncio.to_thread(metrics.scrape, index, version=__version__)
+    shards = service.cluster.states() if service.cluster is not None else ()
+    text = await asyncio.to_thread(metrics.scrape, index, version=__version__, shards=shards)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
@@ -69,6 +76,7 @@ async def facets(request: Request, service: Served) -> Response:
             "documents": info.documents,
             "sentences": info.sentences,
             "document_types": [{"value": kind, "documents": count} for kind, count in catalogue.types],
+            "degraded": list(catalogue.missing),
             "tags": {facet.name: [one.name for one in facet.values] for facet in profile.facets},
             "uploads": service.writing is not None and may_write(request),
             "index": info.digest,

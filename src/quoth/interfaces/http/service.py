@@ -40,7 +40,7 @@ from quoth.interfaces.http.traces import Traces, open_traces
 from quoth.interfaces.python import Quoth, ingest_named
 from quoth.profile import Profile
 from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
-from quoth.protocols import Progress
+from quoth.protocols import Progress, Reader, RemoteShards
 from quoth.settings import Overrides, ServiceSettings
 from quoth.types import DocumentInfo
 from quoth.wiring import open_cache, open_store
@@ -65,9 +65,8 @@ class Catalogue:
     documents: tuple[DocumentInfo, ...]
     by_id: Mapping[str, DocumentInfo]
     types: tuple[tuple[str, int], ...]
-
-    def get(self, doc_id: str) -> DocumentInfo | None:
-        return self.by_id.get(doc_id)
+    missing: tuple[str, ...]
+    """The parts of the index whose documents are not among these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +94,13 @@ class Plan:
 
 
 class Service:
-    def __init__(self, plan: Plan) -> None:
+    """`cluster` is the index where its shards are elsewhere; it takes no uploads."""
+
+    def __init__(self, plan: Plan, cluster: RemoteShards | None = None) -> None:
         self.plan = plan
         self.settings = plan.settings
-        store = open_store(plan.index, plan.overrides.over({}, profile="none").store)
+        self.cluster = cluster
+        store = cluster or open_store(plan.index, plan.overrides.over({}, profile="none").store)
         self.quoth = Quoth(store, plan.overrides)
         self.originals = Originals(store)
         self.keys = KeyFile(plan.keys) if plan.auth else None
@@ -120,7 +122,7 @@ class Service:
         self._catalogue: Catalogue | None = None
         self.batches = 0
         self._desk: Desk | None = None
-        self.writing = Writing(plan) if self.settings.uploads else None
+        self.writing = Writing(plan) if self.settings.uploads and cluster is None else None
 
     @property
     def desk(self) -> Desk:
@@ -163,15 +165,27 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._aside, bound)
 
     def catalogue(self) -> Catalogue:
-        with self.quoth.reading() as reader:
-            digest, kept = reader.info.digest, self._catalogue
-            if kept is not None and kept.digest == digest:
-                return kept
-            documents = reader.documents()
-        types = Counter(one.metadata.document_type for one in documents if one.metadata.document_type)
-        listed = Catalogue(digest, documents, {one.id: one for one in documents}, tuple(sorted(types.items())))
-        self._catalogue = listed
+        listed = self.quoth.read(self._listed)
+        if not listed.missing:
+            self._catalogue = listed
         return listed
+
+    def _listed(self, reader: Reader) -> Catalogue:
+        digest, kept = reader.info.digest, self._catalogue
+        if kept is not None and kept.digest == digest:
+            return kept
+        documents = reader.documents()
+        types = Counter(one.metadata.document_type for one in documents if one.metadata.document_type)
+        by_id = {one.id: one for one in documents}
+        return Catalogue(digest, documents, by_id, tuple(sorted(types.items())), reader.missing)
+
+    def described(self, doc_id: str) -> DocumentInfo | None:
+        """What is known of a document; `PartMissing` where it would be in a part that cannot be asked now."""
+        listed = self.catalogue()
+        found = listed.by_id.get(doc_id)
+        if found is None and listed.missing:
+            self.quoth.document(doc_id)  # which says so
+        return found
 
     def version(self) -> str:
         """Of what the index holds and where it came from; the digest alone does not tell of a folder that was moved."""
@@ -204,9 +218,7 @@ class Service:
         """What a question needs. `store` is whether it answers, even that it holds nothing yet."""
         checks = {"store": False, "index": False, "model": False}
         try:
-            with self.quoth.reading() as reader:
-                checks["store"] = True
-                reader.frequencies(["a"])  # opens what a search needs, which may be damaged
+            self.quoth.read(partial(_search_is_open, checks))
             checks["index"] = True
             # Each time: the index may have been replaced by one that was made with another model.
             checks["model"] = self._loaded.wait(_LOAD_SECONDS) and self._load()
@@ -215,6 +227,13 @@ class Service:
         except IndexFault as error:
             self._complain(error)
         return checks
+
+    def degraded(self) -> list[str]:
+        """The shards that do not answer now, and whether a newer generation waits for one that cannot be opened."""
+        if self.cluster is None:
+            return []
+        shards = [one.name for one in self.cluster.states() if not one.up]
+        return shards + (["the newest generation"] if self.cluster.trouble else [])
 
     def _load_first(self) -> None:
         try:
@@ -236,6 +255,11 @@ class Service:
         if str(error) != self._trouble:  # once, not for every look
             self._trouble = str(error)
             logs.log("not ready", level=logging.WARNING, code=error.code, message=str(error), hint=error.hint)
+
+
+def _search_is_open(checks: dict[str, bool], reader: Reader) -> None:
+    checks["store"] = True
+    reader.frequencies(["a"])  # opens what a search needs, which may be damaged
 
 
 def check_state(plan: Plan) -> None:

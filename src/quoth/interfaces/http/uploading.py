@@ -136,6 +136,8 @@ async def job(job_id: str, service: Served) -> Response:
 def _writing(service: Service) -> Writing:
     if service.writing is None:
         hint = "Write with quoth ingest, or serve with service.uploads=true."
+        if service.cluster is not None:
+            hint = "Write with quoth cluster ingest: the service takes up what it publishes."
         raise HttpFault(403, "read-only", "this service takes no documents", hint=hint)
     return service.writing
 
@@ -145,7 +147,7 @@ def _will_be_there(service: Service, writing: Writing, doc_id: str) -> bool:
     if (last := writing.jobs.last_to_do(doc_id)) is not None:
         return last.kind is Kind.PUT
     try:
-        return service.catalogue().get(doc_id) is not None
+        return service.described(doc_id) is not None
     except NoIndex:
         return False
 

@@ -57,6 +57,13 @@ class EmbeddedReader:
     def info(self) -> IndexInfo:
         return self._info
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return ()
+
+    def may_lack(self, filters: Filters) -> bool:
+        return False
+
     def search(self, query: Query) -> Candidates:
         with reading(self._place):
             limits = self.limits(query.filters)
@@ -116,6 +123,9 @@ class EmbeddedReader:
                 return None, None
             document, ordinal = found
             return self._at(document, ordinal - 1), self._at(document, ordinal + 1)
+
+    def expect(self, sentences: Sequence[Sentence]) -> None:
+        pass  # all of it is near
 
     def vectors(self, doc_id: str) -> Vectors:
         with reading(self._place):

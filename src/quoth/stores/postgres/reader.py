@@ -22,6 +22,7 @@ from quoth.types import (
     Candidates,
     Document,
     DocumentInfo,
+    Filters,
     IndexInfo,
     Page,
     Passage,
@@ -55,6 +56,13 @@ class PostgresReader:
     @property
     def info(self) -> IndexInfo:
         return self._published.info
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return ()
+
+    def may_lack(self, filters: Filters) -> bool:
+        return False
 
     def search(self, query: Query) -> Candidates:
         vector = self._checked(query.vector)
@@ -113,6 +121,9 @@ class PostgresReader:
         )
         beside = {after: rows.sentence(tuple(row)) for after, *row in found}
         return beside.get(False), beside.get(True)
+
+    def expect(self, sentences: Sequence[Sentence]) -> None:
+        pass  # all of it is near
 
     def vectors(self, doc_id: str) -> Vectors:
         found = self._rows(

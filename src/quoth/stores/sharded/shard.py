@@ -47,3 +47,8 @@ class Each(Protocol):
 def in_turn(ask: Callable[[int], _Given], shards: Sequence[int]) -> list[_Given]:
     """One shard after the other."""
     return [ask(shard) for shard in shards]
+
+
+def shard_name(place: int, shards: int) -> str:
+    """As people are told of it; `place` counts from 0, and its number from 1."""
+    return f"shard {place + 1} of {shards}"

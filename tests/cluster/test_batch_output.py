@@ -1,0 +1,166 @@
+"""Going on behind the answers that a file holds, wherever the run before was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quoth.cluster.batch_output import AnswerFile, Kept, Origin, pass_over, unaskable, unreadable
+from quoth.errors import QuestionError, QuothError
+from quoth.questions import UnreadableLine
+from quoth.render import json_line
+from quoth.types import NO_FILTERS, Question
+
+ORIGIN = Origin("an index", "settings")
+Asked = Sequence[Question | UnreadableLine]
+
+
+def check(question: Question) -> None:
+    if not any(character.isalnum() for character in question.text):
+        raise QuestionError("it has no words")
+
+
+def line(question: Question, origin: Origin = ORIGIN) -> str:
+    notes = {"index": origin.index, "settings": origin.settings}
+    return json_line({"question_id": question.id, "question": question.text, "run_notes": notes}) + "\n"
+
+
+def run(asked: Asked, path: Path, *, most: int | None = None) -> Kept:
+    """A run that answers as many questions as it may."""
+    left = iter(asked)
+    with AnswerFile(path) as file:
+        kept = pass_over(left, file.lines(), origin=ORIGIN, check=check, place=str(path))
+        problems = list(kept.problems)
+        for one in left:
+            if most == 0:
+                break
+            if isinstance(one, UnreadableLine):
+                problems.append(unreadable(one))
+                continue
+            try:
+                check(one)
+            except QuestionError as error:
+                problems.append(unaskable(one, str(error)))
+                continue
+            file.write(line(one))
+            most = None if most is None else most - 1
+        file.finish()
+    return Kept(kept.answers, tuple(problems))
+
+
+questions = st.builds(
+    Question,
+    id=st.sampled_from(["1", "2", "é", '"']),
+    text=st.sampled_from(["How deep?", "How deep?", "?!", "", "wie tief\n?", "\udcff odd", "Ü \u2028 ü"]),
+    filters=st.just(NO_FILTERS),
+)
+asked_lists = st.lists(questions | st.builds(UnreadableLine, st.integers(1, 9), st.just("it is not JSON")), max_size=8)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=asked_lists, data=st.data())
+def test_a_run_that_was_cut_anywhere_is_completed_to_the_same_bytes(
+    asked: Asked, data: st.DataObject, tmp_path: Path
+) -> None:
+    path, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    path.unlink(missing_ok=True)
+    whole = run(asked, path)
+    content = path.read_bytes()
+    for _ in range(2):  # the run that goes on may be killed as well
+        cut.write_bytes(content[: data.draw(st.integers(0, len(content)), label="cut")])
+        run(asked, cut, most=data.draw(st.integers(0, 3), label="answered"))
+        assert content.startswith(cut.read_bytes())
+
+    resumed = run(asked, cut)
+
+    assert cut.read_bytes() == content
+    assert resumed.problems == whole.problems
+    assert run(asked, cut) == Kept(content.count(b"\n"), whole.problems)
+    assert cut.read_bytes() == content
+
+
+FIRST, SECOND = Question("1", "How deep?", NO_FILTERS), Question("2", "How wide?", NO_FILTERS)
+
+REFUSED = {
+    "another index": (line(FIRST, Origin("another", "settings")), "from another index"),
+    "other settings": (line(FIRST, Origin("an index", "others")), "other settings"),
+    "other questions": (line(SECOND), "line 1 is about question 2, and it should be about question 1"),
+    "another text": (line(Question("1", "How high?", NO_FILTERS)), "should be about question 1"),
+    "another order": (line(SECOND) + line(FIRST), "should be about question 1"),
+    "more than asked": (line(FIRST) + line(SECOND) + line(FIRST), "more answers than there are questions: line 3"),
+    "no JSON": ("my notes\n", "line 1 of"),
+    "other JSON": ('{"question_id": "1"}\n', "line 1 of"),
+    "no object": ("5\n" + line(FIRST), "line 1 of"),
+    "an end that is not ours": (line(FIRST) + "my notes", "ends with something"),
+    "only an end that is not ours": ("my notes", "ends with something"),
+}
+
+
+@pytest.mark.parametrize(("content", "why"), REFUSED.values(), ids=REFUSED)
+def test_a_file_of_something_else_is_refused_and_left_as_it_is(content: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(content, encoding="utf-8")
+
+    with pytest.raises(QuothError, match=why) as caught:
+        run([FIRST, SECOND], path)
+
+    assert "Choose another file with -o" in caught.value.hint
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_more_questions_at_the_end_are_answered_behind_the_others(tmp_path: Path) -> None:
+    run([FIRST], tmp_path / "run.jsonl")
+
+    assert run([FIRST, SECOND], tmp_path / "run.jsonl").answers == 1
+    assert (tmp_path / "run.jsonl").read_text(encoding="utf-8") == line(FIRST) + line(SECOND)
+
+
+def test_what_a_file_holds_is_compared_a_line_at_a_time(tmp_path: Path) -> None:
+    """The first difference is found when only so much of both was read."""
+    path = tmp_path / "run.jsonl"
+    path.write_text(line(FIRST) + line(FIRST) + line(SECOND), encoding="utf-8")
+
+    def endless() -> Iterator[Question]:
+        yield FIRST
+        while True:
+            yield SECOND
+
+    with AnswerFile(path) as file, pytest.raises(QuothError, match="line 2 is about question 1"):
+        pass_over(endless(), file.lines(), origin=ORIGIN, check=check, place=str(path))
+
+
+def test_two_runs_never_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with AnswerFile(path) as first, AnswerFile(path) as second:
+        first.write(line(FIRST))
+        with pytest.raises(QuothError, match="another run is writing"):
+            second.write(line(FIRST))
+        with pytest.raises(QuothError, match="another run is writing"):
+            AnswerFile(path)
+
+    assert path.read_text(encoding="utf-8") == line(FIRST)
+
+
+def test_a_file_is_not_made_before_there_is_something_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with AnswerFile(path):
+        assert not path.exists()
+    with AnswerFile(path) as file:
+        file.finish()
+    assert path.read_bytes() == b""
+
+
+def test_a_folder_or_a_place_without_rights_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(QuothError, match="cannot write"):
+        AnswerFile(tmp_path)
+    with AnswerFile(tmp_path / "none" / "run.jsonl") as file, pytest.raises(QuothError, match="cannot write"):
+        file.finish()
+
+
+def test_a_pipe_or_device_takes_answers_and_holds_none(tmp_path: Path) -> None:
+    assert run([FIRST], Path("/dev/null")).answers == 0
+    assert run([FIRST], Path("/dev/null")).answers == 0

@@ -1,0 +1,202 @@
+"""`quoth cluster ingest` on a real cluster: the index of a plain ingest, only what is missing, and nothing lost."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from end_to_end.samples import EXAMPLES
+from interfaces.command_line import HASH, PATIENCE, Ran, environment, finish, run, start, write_files
+from quoth.stores.places import open_place
+from quoth.stores.sharded import assign, manifest
+from stores.object_storage import BUCKET, Storage, object_storage
+
+from .three_nodes import ThreeNodes
+
+SHARDS = 3
+FEW = ("--workers", "2")
+"""Processes take a while to start, and the cluster has more processors than the machine."""
+CHILD = Path(__file__).with_name("ingest_child.py")
+
+
+def cluster_ingest(folder: Path, output: Path | str, *options: str, variables: Mapping[str, str] = HASH) -> Ran:
+    """The program itself, with its own words."""
+    return finish(start("cluster", "ingest", folder, "--output", output, *options, variables=variables))
+
+
+def folders(output: Path | str) -> tuple[str, ...]:
+    return tuple(shard.folder for shard in manifest.read(open_place(output)).shards)
+
+
+def on_disk(output: Path) -> set[str]:
+    return {path.name for path in output.iterdir() if path.is_dir()}
+
+
+def test_the_index_is_that_of_a_plain_ingest_and_is_kept_up_to_date(cluster: ThreeNodes, tmp_path: Path) -> None:
+    corpus = Path(shutil.copytree(EXAMPLES / "governance", tmp_path / "corpus"))
+    (corpus / "bad.pdf").write_bytes(b"%PDF-1.4 nonsense")
+    output, plain, at = tmp_path / "shards", tmp_path / "plain", ("--address", cluster.address, *FEW)
+    options = ("--profile", "governance")
+    wanted = run("ingest", corpus, "--index", plain, *options)
+
+    first = cluster_ingest(corpus, output, "--shards", str(SHARDS), *options, *at)
+
+    # The same words, the same index, and the same answers.
+    assert first.talk == wanted.talk.replace(str(plain), str(output))
+    assert (first.code, wanted.code) == (1, 1)  # for the file that cannot be read
+    assert same_answers(plain, output)
+    assert on_disk(output) == set(folders(output))
+    before = folders(output)
+    for name in before:
+        assert run("status", "--index", output / name).code == 0
+    assert manifest.read(open_place(output)).settings["embedding"]["model_name"] == "hash"
+
+    # Nothing to do.
+    (corpus / "bad.pdf").unlink()
+    again = cluster_ingest(corpus, output, *at)
+    assert (again.code, folders(output)) == (0, before)
+    assert "0 documents read" in again.talk
+    assert manifest.read(open_place(output)).info.generation == 1
+
+    # One document is new, one is renamed and one is gone: only their shards are written.
+    ids = sorted(path.relative_to(corpus).as_posix() for path in corpus.rglob("*.md"))
+    moved, gone = ids[0], ids[1]
+    (corpus / moved).rename(corpus / "renamed.md")
+    (corpus / gone).unlink()
+    write_files(corpus, {"new.md": "# News\n\nBurning straw is allowed."})
+    third = cluster_ingest(corpus, output, "--prune", *at)
+    touched = {assign(one, SHARDS) for one in (moved, gone, "renamed.md", "new.md")}
+    assert third.code == 0, third.talk
+    assert f"renamed {moved} to renamed.md" in third.talk
+    assert f"removed {gone}: its file is gone" in third.talk
+    assert {number for number in range(SHARDS) if folders(output)[number] != before[number]} == touched
+    assert on_disk(output) == {*before, *folders(output)}  # readers may still be in the one before
+    assert manifest.read(open_place(output)).info.generation == 2
+    assert run("ingest", corpus, "--index", tmp_path / "anew", *options).code == 0
+    assert same_answers(tmp_path / "anew", output)
+
+
+def same_answers(plain: Path, output: Path | str) -> bool:
+    """Whether two indexes are the same to whoever asks."""
+    questions = EXAMPLES / "governance" / "questions.jsonl"
+    one, other = (
+        [
+            run("status", "--json", "--index", index).object["digest"],
+            run("batch", questions, "--index", index).data,
+            run("docs", "--json", "--index", index).data,
+        ]
+        for index in (plain, output)
+    )
+    assert one[1]
+    return one == other
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """Enough sentences that somebody can come in between."""
+    text = "\n\n".join(f"Sentence {number} of a document says {number * 7} about it." for number in range(2_000))
+    return write_files(tmp_path / "large", {f"{number:02d}.md": f"# Number {number}\n\n{text}" for number in range(12)})
+
+
+def child(folder: Path, output: Path, address: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, CHILD, folder, output, address, str(SHARDS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({}),
+    )
+
+
+def until_some_is_kept(program: subprocess.Popen[bytes], output: Path) -> int:
+    """Wait until two parts are finished; gives how many are."""
+    for _ in range(PATIENCE * 50):
+        found = len(list(output.glob("work/*/shard-*/*.json")))
+        if found >= 2:
+            return found
+        assert program.poll() is None, program.communicate()
+        time.sleep(0.02)
+    raise AssertionError("nothing was ever kept")
+
+
+def plain_digest(folder: Path, index: Path) -> str:
+    assert run("ingest", folder, "--index", index).code == 0
+    return str(run("status", "--json", "--index", index).object["digest"])
+
+
+def test_a_run_that_was_killed_goes_on_where_it_was(cluster: ThreeNodes, large: Path, tmp_path: Path) -> None:
+    output = tmp_path / "shards"
+    program = child(large, output, cluster.address)
+    until_some_is_kept(program, output)
+    program.send_signal(signal.SIGKILL)
+    program.communicate()
+    assert not (output / manifest.NAME).exists()
+    kept = len(list(output.glob("work/*/shard-*/*.json")))
+
+    ran = finish(child(large, output, cluster.address))
+
+    assert ran.code == 0, ran.talk
+    assert ran.object["digest"] == plain_digest(large, tmp_path / "plain")
+    assert ran.object["written"] == 12
+    assert ran.object["embedded"] <= (12 - kept) * 2_000
+    assert not (output / "work").exists()
+
+
+def test_a_node_that_dies_costs_time_and_nothing_else(cluster: ThreeNodes, large: Path, tmp_path: Path) -> None:
+    output = tmp_path / "shards"
+    program = child(large, output, cluster.address)
+    until_some_is_kept(program, output)
+    cluster.kill(cluster.nodes()[-1])
+
+    ran = finish(program)
+
+    assert ran.code == 0, ran.talk
+    assert ran.object["digest"] == plain_digest(large, tmp_path / "plain")
+    assert run("verify", "--index", output).code == 0
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[Storage]:
+    with object_storage() as found:
+        yield found
+
+
+def test_into_object_storage_with_a_cluster_of_its_own(storage: Storage, tmp_path: Path) -> None:
+    corpus = write_files(tmp_path / "corpus", {f"{number}.md": f"Sow number {number} at 4 cm." for number in range(5)})
+    uri = f"s3://{BUCKET}/index"
+    storage.client.put_object(Bucket=BUCKET, Key="index/shard-000-0badf00d/quoth.db", Body=b"half of it")
+    storage.client.put_object(Bucket=BUCKET, Key="index/work/0123/shard-000/lost.parquet", Body=b"half of it")
+
+    ran = cluster_ingest(corpus, uri, "--shards", "2", "--workers", "1", variables={**HASH, **storage.variables})
+
+    assert (ran.code, ran.data) == (0, b""), ran.talk
+    assert ran.talk.startswith("5 documents read, 0 unchanged; the index at s3://bucket/index holds 5 documents"), (
+        ran.talk
+    )
+    cluster = manifest.read(open_place(uri))
+    assert cluster.info.digest == plain_digest(corpus, tmp_path / "plain")
+    named = {name for shard in cluster.shards for name in shard.files}
+    assert set(storage.names()) == {f"index/{name}" for name in (*named, manifest.NAME)}
+    answered = run("ask", "How deep is number 3 sown?", "--index", uri, variables={**HASH, **storage.variables})
+    assert answered.code == 0
+
+
+def test_ctrl_c_says_how_to_go_on(cluster: ThreeNodes, large: Path, tmp_path: Path) -> None:
+    output = tmp_path / "shards"
+    program = start("cluster", "ingest", large, "--output", output, "--address", cluster.address, *FEW)
+    until_some_is_kept(program, output)
+    program.send_signal(signal.SIGINT)
+
+    ran = finish(program)
+
+    assert (ran.code, ran.data) == (130, b"")
+    assert ran.talk.startswith("interrupted: "), ran.talk
+    assert "what was embedded is kept; run the same command to go on\n" in ran.talk
+    assert not (output / manifest.NAME).exists()

@@ -1,0 +1,306 @@
+"""Parts and shards: what was read and embedded once is enough to make the very index that a plain ingest makes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interfaces.command_line import write_files
+from quoth.cluster import parts
+from quoth.cluster.parts import Embedded
+from quoth.cluster.shards import ReadyEmbedder
+from quoth.corpus.documents import split_document
+from quoth.corpus.extraction import Extraction
+from quoth.corpus.load import find_files
+from quoth.corpus.reading import Reading, extracted
+from quoth.errors import IndexDamaged, IndexFault, ModelError
+from quoth.ingest import ingest
+from quoth.profiles import load_profile
+from quoth.settings import IngestSettings
+from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.embedded.rows import embedding_key
+from quoth.stores.places import Place, open_place
+from quoth.stores.sharded import listing
+from quoth.wiring import open_embedder
+from stores.object_storage import Storage, object_storage
+
+from .pieces import HASH, MODEL, Went, group, read_and_embedded, shard_of, task
+
+GENERAL = load_profile("general")
+FEW_SENTENCES = 64
+"""Of a part, here: a large document need not be large."""
+EMOJI = "\N{EAR OF MAIZE} Maize \N{GRINNING FACE} needs \N{MATHEMATICAL BOLD CAPITAL A}.\r\nA \N{NO-BREAK SPACE}tail"
+FILES: dict[str, bytes | str] = {
+    "plain.md": "---\neffective_date: 2021-04-01 10:00:00\ntitle: 2021-04-01\n---\n# A\n\nSow at 2.5 cm. Roll it.\n",
+    "same words.md": "Sow at 2.5 cm. Roll it. Harvest it.",
+    'odd "name"\n\t;--.txt': EMOJI,
+    "deep/ünïcode 🌽.html": "<html><body><h1>A</h1><p>A row.</p><table><tr><th>a</th></tr><tr><td>2</td></tr></table>",
+    "empty.md": "# Only a heading\n",
+    "large.txt": "\n\n".join(f"Sentence number {number} says {number * 7}." for number in range(2 * FEW_SENTENCES + 5)),
+    "corpus.yaml": "documents:\n- match: 'same*'\n  effective_date: 2020-02-02\n  superseded_by: gone.md\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MOST_SENTENCES", FEW_SENTENCES)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("parts") / "corpus", FILES)
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[Storage]:
+    with object_storage() as found:
+        yield found
+
+
+@pytest.fixture(params=["folder", "objects"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "folder":
+        return open_place(tmp_path / "index")
+    request.getfixturevalue("storage")
+    return open_place(f"s3://bucket/{tmp_path.name}")
+
+
+def all_of(corpus: Path, place: Place, *, shards: int = 1) -> Went:
+    return read_and_embedded(place, [group(corpus, shard, shards=shards) for shard in range(shards)], shards=shards)
+
+
+def test_a_document_is_the_same_after_it_was_kept(corpus: Path) -> None:
+    reading = Reading(GENERAL, max_file_mb=1)
+    files = find_files([corpus]).files
+
+    assert len(files) == len(FILES) - 1
+    with Extraction(IngestSettings(workers=1)) as extraction:
+        for file in files:
+            found = extracted(reading.opened(file), extraction)
+            again = parts.unpacked(parts.packed(found))
+
+            assert again.fields == found.fields
+            one, other = (
+                split_document(read.source, fields=read.fields, profile=GENERAL, fingerprint=read.fingerprint)
+                for read in (found, again)
+            )
+            assert (one.document, one.sentences, one.passages) == (other.document, other.sentences, other.passages)
+            assert (one.root, one.fingerprint) == (other.root, other.fingerprint)
+
+
+def test_a_shard_made_of_parts_is_the_index_that_a_plain_ingest_makes(
+    corpus: Path, place: Place, tmp_path: Path
+) -> None:
+    plain = EmbeddedStore(tmp_path / "plain")
+    report = ingest(
+        [corpus],
+        store=plain,
+        embedder=open_embedder(HASH),
+        profile=GENERAL,
+        settings=IngestSettings(),
+        prune=False,
+        progress=None,
+    )
+
+    done = shard_of(place, all_of(corpus, place), 0, shards=1)
+
+    assert (done.info.digest, done.info.documents) == (report.info.digest, len(FILES) - 1)
+    assert listing.read(place, done.entry) == plain.known()
+    assert done.replaced["same words.md"][0].by == "gone.md"
+    copy = tmp_path / "copy"
+    for name in done.entry.files:
+        place.download(name, copy / name)
+    with EmbeddedStore(copy / done.entry.folder).read() as reader, plain.read() as wanted:
+        assert reader.documents() == wanted.documents()
+        for info in wanted.documents():
+            assert list(reader.sentences(info.id)) == list(wanted.sentences(info.id))
+            assert reader.passages(info.id) == wanted.passages(info.id)
+            assert np.array_equal(reader.vectors(info.id), wanted.vectors(info.id))
+
+
+def test_a_large_document_is_spread_over_parts(corpus: Path, tmp_path: Path) -> None:
+    went = all_of(corpus, open_place(tmp_path))
+
+    runs = [piece.number for part in went.parts for piece in part.pieces if piece.taken.doc_id == "large.txt"]
+    assert sorted(runs) == [0, 1, 2]
+    assert max(part.sentences for part in went.parts) == FEW_SENTENCES
+    assert len(went.parts) < len(went.documents)  # small documents share one
+
+
+def test_a_document_of_thousands_of_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    text = "\n\n".join(f"Sentence number {number} says {number * 7}." for number in range(5_000))
+    corpus = write_files(tmp_path / "corpus", {"large.txt": text})
+    place = open_place(tmp_path / "index")
+
+    went = all_of(corpus, place)
+
+    assert [part.sentences for part in went.parts] == [2_048, 2_048, 904]
+    assert shard_of(place, went, 0, shards=1).entry.evidence == 5_000
+
+
+def test_what_is_kept_is_found_again_and_not_embedded_twice(corpus: Path, place: Place) -> None:
+    first = all_of(corpus, place)
+    found = list(parts.find_all(place, task(place, shards=1).key))
+    assert sorted(found, key=lambda part: part.name) == sorted(first.parts, key=lambda part: part.name)
+
+    again = read_and_embedded(place, [group(corpus, 0, shards=1, kept=first.kept)], shards=1, kept=first.kept)
+
+    assert again.parts == ()
+    assert again.documents == first.documents
+    assert [len(one.fresh) for one in again.looked] == [0]
+
+
+def test_of_a_document_that_is_half_done_only_the_rest_is_embedded(corpus: Path, tmp_path: Path) -> None:
+    place = open_place(tmp_path)
+    first = all_of(corpus, place)
+    lost = next(
+        part for part in first.parts if any((one.taken.doc_id, one.number) == ("large.txt", 1) for one in part.pieces)
+    )
+    place.remove([f"{lost.name}.json"])  # it was being written
+    kept = type(first.kept)()
+    for part in parts.find_all(place, task(place, shards=1).key):
+        kept.add(part)
+
+    again = read_and_embedded(place, [group(corpus, 0, shards=1, kept=kept)], shards=1, kept=kept)
+
+    embedded = [(one.taken.doc_id, one.number) for part in again.parts for one in part.pieces]
+    assert ("large.txt", 1) in embedded
+    assert len([one for one in embedded if one[0] == "large.txt"]) == 1
+    assert again.documents == first.documents
+    shard_of(place, again, 0, shards=1)
+
+
+def test_a_file_that_is_in_the_index_gives_no_part(corpus: Path, tmp_path: Path) -> None:
+    place = open_place(tmp_path)
+    first = all_of(corpus, place)
+
+    again = read_and_embedded(place, [group(corpus, 0, shards=1, known=first.documents)], shards=1)
+
+    assert (again.parts, again.documents) == ((), {})
+    assert [one.unchanged for one in again.looked] == [len(FILES) - 1]
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_taken(tmp_path: Path) -> None:
+    corpus = write_files(
+        tmp_path / "corpus", {"good.md": "Sow it.", "bad.pdf": b"%PDF-1.4 nonsense", "nul.txt": b"a\0b"}
+    )
+
+    went = all_of(corpus, open_place(tmp_path / "index"))
+
+    [looked] = went.looked
+    assert [one.doc_id for one in looked.unread] == ["bad.pdf", "nul.txt"]
+    assert list(went.documents) == ["good.md"]
+
+
+def test_the_next_version_of_a_shard_has_a_folder_of_its_own(tmp_path: Path, place: Place) -> None:
+    corpus = write_files(tmp_path / "corpus", {"a.md": "Sow it.", "b.md": "Roll it. Sow it.", "c.md": "Reap it."})
+    first = shard_of(place, all_of(corpus, place), 0, shards=1)
+    known = {doc_id: one.fingerprint for doc_id, one in listing.read(place, first.entry).items()}
+    (corpus / "b.md").write_text("Roll it twice. Sow it.")
+    went = read_and_embedded(place, [group(corpus, 0, shards=1, known=known)], shards=1)
+
+    second = shard_of(place, went, 0, shards=1, before=first.entry, remove=["c.md"])
+
+    assert second.entry.folder != first.entry.folder
+    assert (second.info.generation, second.info.documents) == (2, 2)
+    assert {name.split("/")[2] for name in second.entry.files if "/generations/" in name} == {"000002"}
+    on_disk = {name for name in place.names("") if name.startswith(f"{second.entry.folder}/")}
+    assert on_disk == set(second.entry.files) - {second.entry.listing}
+    assert all(place.get(name) for name in first.entry.files)
+
+
+def test_a_shard_is_not_made_twice(corpus: Path, place: Place) -> None:
+    went = all_of(corpus, place)
+
+    assert shard_of(place, went, 0, shards=1) == shard_of(place, went, 0, shards=1)
+
+
+class BreaksOff:
+    """Object storage that fails in the middle of the first upload of a shard."""
+
+    folder = None
+
+    def __init__(self, inner: Place) -> None:
+        self._inner = inner
+        self.uploads = 0
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the other has
+        return getattr(self._inner, name)
+
+    def upload(self, source: Path, name: str) -> None:
+        self.uploads += 1
+        if self.uploads == 3:
+            raise IndexFault("the network is down", hint="Wait.")
+        self._inner.upload(source, name)
+
+
+def test_an_upload_that_breaks_off_leaves_nothing_that_is_taken_for_a_shard(
+    corpus: Path, storage: Storage, tmp_path: Path
+) -> None:
+    inner = open_place(f"s3://bucket/{tmp_path.name}")
+    place: Any = BreaksOff(inner)
+    went = all_of(corpus, place)
+    with pytest.raises(IndexFault, match="network"):
+        shard_of(place, went, 0, shards=1)
+    half = {name.split("/")[0] for name in inner.names("") if name.startswith("shard-")}
+
+    done = shard_of(place, went, 0, shards=1)
+
+    assert done.entry.folder not in half
+    assert all(inner.get(name) for name in done.entry.files)
+
+
+def test_a_damaged_shard_is_not_built_upon(tmp_path: Path, place: Place) -> None:
+    corpus = write_files(tmp_path / "corpus", {"a.md": "Sow it."})
+    went = all_of(corpus, place)
+    first = shard_of(place, went, 0, shards=1)
+    place.remove([f"{first.entry.folder}/quoth.db"])
+
+    with pytest.raises(IndexDamaged, match=r"quoth\.db is missing or is not what was written"):
+        shard_of(place, went, 0, shards=1, before=first.entry)
+
+
+def test_a_damaged_part_is_named(corpus: Path, tmp_path: Path) -> None:
+    place = open_place(tmp_path / "index")
+    went = all_of(corpus, place)
+    path = tmp_path / "index" / f"{went.parts[0].name}.parquet"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+    with pytest.raises(IndexDamaged, match=r"\.parquet is missing or is not what was written") as error:
+        shard_of(place, went, 0, shards=1)
+    assert "/work and run the same command again" in error.value.hint
+
+
+def test_nothing_but_finished_shards_is_left_beside_the_work(corpus: Path, tmp_path: Path) -> None:
+    place = open_place(tmp_path / "index")
+    done = shard_of(place, all_of(corpus, place), 0, shards=1)
+    shutil.rmtree(tmp_path / "index" / parts.WORK)
+
+    assert set(place.names("")) == {*done.entry.files, f"{done.entry.folder}.replaced.json"}
+
+
+def run_of(*texts: str) -> Embedded:
+    vectors = open_embedder(HASH).embed(texts).astype(np.float16)
+    keys = tuple(embedding_key(MODEL, text) for text in texts)
+    return Embedded(b"", keys, vectors, tuple(text.encode() for text in texts))
+
+
+def test_ready_vectors_are_given_in_the_order_asked_and_others_passed_over() -> None:
+    ready = ReadyEmbedder(MODEL, iter([run_of("a", "b", "a"), run_of(), run_of("c", "d")]))
+
+    vectors, tokens = ready.embed_tokens(["b", "c"])
+    _, last = ready.embed_tokens(["d"])
+
+    assert (tokens, last) == ([b"b", b"c"], [b"d"])
+    assert np.array_equal(vectors.astype(np.float16), open_embedder(HASH).embed(["b", "c"]).astype(np.float16))
+
+
+def test_a_text_that_was_never_embedded_is_an_error() -> None:
+    with pytest.raises(ModelError, match="other words"):
+        ReadyEmbedder(MODEL, iter([run_of("a", "b")])).embed_tokens(["x"])

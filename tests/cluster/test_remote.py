@@ -1,0 +1,384 @@
+"""Shards behind calls: whole answers are those of one index, and partial ones say what they lack."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from quoth.errors import IndexFault, IndexMismatch, IndexUnwritable, NoIndex, PartLost, PartMissing
+from quoth.interfaces.python import Quoth
+from quoth.render import json_line
+from quoth.render_retrieval import retrieval_json
+from quoth.settings import Overrides
+from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.sharded import assign, manifest
+from quoth.stores.sharded.host import ShardHost
+from quoth.types import Abstention, Filters, Question
+from stores.fakes import PROFILE, HashEmbedder
+from stores.replay import documents_of
+
+from .remote_shards import (
+    CROPS,
+    HASH,
+    LAYOUT,
+    QUESTIONS,
+    Wires,
+    corpus,
+    dies_at,
+    late_at,
+    plain,
+    remote,
+    rewritten,
+    shards_of,
+    wait_for,
+    without_shard,
+)
+
+SHARDS = 3
+LOST = assign("canola.md", SHARDS)
+NAME = f"shard {LOST + 1} of {SHARDS}"
+ELSEWHERE = next(f"{crop}.md" for crop in CROPS if assign(f"{crop}.md", SHARDS) != LOST)
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedStore:
+    return corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def published(one: EmbeddedStore, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("shards")
+    shards_of(one, place, shards=SHARDS)
+    return place
+
+
+@pytest.fixture(scope="module")
+def rest(one: EmbeddedStore, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedStore:
+    """One index of what is left when a shard is lost."""
+    return without_shard(one, tmp_path_factory.mktemp("rest") / "index", shard=LOST, shards=SHARDS)
+
+
+# Whole
+
+
+def test_whole_answers_are_those_of_one_index(one: EmbeddedStore, published: Path) -> None:
+    alone = Quoth(one, HASH)
+    with remote(Wires(published, SHARDS)) as (several, store):
+        for question in QUESTIONS:
+            assert plain(several.ask(question), notes=True) == plain(alone.ask(question), notes=True)
+            found, expected = several.retrieve(question), alone.retrieve(question)
+            assert json_line(retrieval_json(found)) == json_line(retrieval_json(expected))
+        assert several.documents() == alone.documents()
+        assert several.document("flax.md") == alone.document("flax.md")
+        assert several.document("no.md") is None
+        assert several.sentences("flax.md") == alone.sentences("flax.md")
+        assert several.passages("flax.md") == alone.passages("flax.md")
+        assert several.locate("flax.md", 0, 4) == ()
+        assert store.known() == one.known()
+        assert store.size() > 0
+        assert [(state.name, state.up) for state in store.states()] == [
+            (f"shard {number} of {SHARDS}", True) for number in (1, 2, 3)
+        ]
+        assert store.trouble == ""
+
+
+def test_what_was_said_is_not_asked_again(published: Path) -> None:
+    wires = Wires(published, SHARDS)
+    with remote(wires) as (quoth, _):
+        first = quoth.ask(QUESTIONS[0])
+        assert {"counts", "search", "candidates", "around"} <= {method for _, method in wires.calls}
+        wires.calls.clear()
+        assert quoth.ask(QUESTIONS[0]) == first
+        assert {method for _, method in wires.calls} <= {"search", "scores", "candidates", "ping"}
+
+
+def test_it_cannot_be_written(published: Path) -> None:
+    with remote(Wires(published, SHARDS)) as (_, store), pytest.raises(IndexUnwritable, match="served by a cluster"):
+        store.write([], remove=(), embedder=HashEmbedder(), profile=PROFILE, progress=None)
+
+
+def test_where_nothing_is_published_there_is_no_index(tmp_path: Path) -> None:
+    with remote(Wires(tmp_path, 1)) as (quoth, store):
+        with pytest.raises(NoIndex):
+            _ = quoth.info
+        assert (store.size(), store.known(), store.published(), store.states()) == (0, {}, None, ())
+
+
+# A shard is lost
+
+
+@pytest.mark.parametrize("way", ["dies", "is late"])
+@pytest.mark.parametrize("method", ["info", "counts", "search", "scores", "candidates", "around", "documents"])
+def test_without_a_shard_the_others_answer_as_one_index_and_say_so(
+    method: str, way: str, published: Path, rest: EmbeddedStore
+) -> None:
+    wires = Wires(published, SHARDS, seconds=0.2)
+    wires.faults[LOST] = dies_at(method) if way == "dies" else late_at(method, wires)
+    left = Quoth(rest, HASH)
+    with remote(wires) as (quoth, store):
+        if method == "documents":
+            assert quoth.documents() == left.documents()
+        for question in QUESTIONS:
+            outcome, expected = quoth.ask(question), left.ask(question)
+
+            assert plain(outcome, notes=False) == plain(expected, notes=False)
+            assert outcome.notes.degraded == (NAME, "evidence")
+            said = "the answer may be in it" if isinstance(outcome, Abstention) else "may be in it, and the confidence"
+            assert said in outcome.notes.warnings[-1]
+            assert NAME in outcome.notes.warnings[-1]
+            found = quoth.retrieve(question)
+            assert found.degraded == (NAME,)
+            assert NAME in (found.warning or "")
+            assert found.passages == left.retrieve(question).passages
+        assert (LOST, method) in wires.failed
+        assert [state.up for state in store.states()].count(False) == 1
+
+
+def test_a_shard_that_is_back_is_asked_again(one: EmbeddedStore, published: Path) -> None:
+    wires = Wires(published, SHARDS)
+    alone = Quoth(one, HASH)
+    with remote(wires) as (quoth, store):
+        wires.faults[LOST] = dies_at()
+        assert quoth.ask(QUESTIONS[0]).notes.degraded == (NAME, "evidence")
+        calls = len([one for one in wires.calls if one == (LOST, "search")])
+        assert quoth.ask(QUESTIONS[1]).notes.degraded == (NAME, "evidence")
+        assert len([one for one in wires.calls if one == (LOST, "search")]) == calls  # nobody waits for it twice
+        del wires.faults[LOST]
+        wait_for(lambda: all(state.up for state in store.states()))
+        for question in QUESTIONS:
+            assert plain(quoth.ask(question), notes=True) == plain(alone.ask(question), notes=True)
+        assert store.states()[LOST].faults >= 1
+
+
+def test_a_shard_that_is_quiet_is_noticed_when_it_dies(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quoth.stores.sharded.presence._QUIET_SECONDS", 0.1)
+    wires = Wires(published, SHARDS)
+    with remote(wires) as (quoth, store):
+        quoth.ask(QUESTIONS[0])
+        wires.faults[LOST] = dies_at()
+        wait_for(lambda: [state.up for state in store.states()].count(False) == 1)
+        assert "gone" in store.states()[LOST].why
+
+
+def test_several_shards_are_lost_at_once(published: Path) -> None:
+    wires = Wires(published, SHARDS)
+    with remote(wires) as (quoth, _):
+        quoth.ask(QUESTIONS[0])
+        wires.faults |= {0: dies_at(), 2: dies_at()}
+        outcome = quoth.ask(QUESTIONS[2])
+        assert outcome.notes.degraded == ("shard 1 of 3", "shard 3 of 3", "evidence")
+        assert "shard 1 of 3 and shard 3 of 3" in outcome.notes.warnings[0]
+        assert "in them" in outcome.notes.warnings[0]
+        wires.faults[1] = dies_at()
+        with pytest.raises(PartMissing, match="every shard"):
+            quoth.ask(QUESTIONS[2])
+
+
+def test_a_document_of_a_missing_shard_is_never_said_not_to_exist(published: Path) -> None:
+    wires = Wires(published, SHARDS)
+    with remote(wires) as (quoth, _):
+        wires.faults[LOST] = dies_at()
+        for ask in (quoth.document, quoth.sentences, quoth.passages, lambda one: quoth.locate(one, 0, 4)):
+            with pytest.raises(PartMissing, match=f"{NAME} of the index"):
+                ask("canola.md")
+        assert quoth.document(ELSEWHERE) is not None
+        assert "canola.md" not in [one.id for one in quoth.documents()]
+
+
+def test_a_question_within_documents_that_are_there_is_told_only_of_scores(published: Path) -> None:
+    wires = Wires(published, SHARDS)
+    with remote(wires) as (quoth, _):
+        wires.faults[LOST] = dies_at()
+        outcome = quoth.ask("How deep is it sown?", doc_ids=ELSEWHERE)
+        assert outcome.notes.degraded == (NAME, "evidence")
+        assert "every document that was asked for is there" in outcome.notes.warnings[0]
+        both = quoth.ask("How deep is it sown?", doc_ids=[ELSEWHERE, "canola.md"])
+        assert "every document" not in both.notes.warnings[0]
+        dated = quoth.ask("How deep is it sown?", doc_ids=ELSEWHERE, as_of="2024-01-01")
+        assert "every document" not in dated.notes.warnings[0]
+        with quoth.reading() as reader:
+            assert reader.missing == (NAME,)
+            assert not reader.may_lack(Filters((ELSEWHERE,), {}, (), None, None))
+
+
+def test_a_calibration_is_not_in_force_without_a_shard(published: Path) -> None:
+    wires = Wires(published, SHARDS)
+    with remote(wires) as (quoth, _):
+        made_for = quoth.circumstances()
+    calibration = {"threshold": 0.0001, "slope": 2.0, "made_for": dict(made_for)}
+    calibrated = Overrides({**HASH.file, "calibration": calibration}, {}, {})
+    wires = Wires(published, SHARDS)
+    with remote(wires, overrides=calibrated) as (quoth, _):
+        assert quoth.ask(QUESTIONS[2]).notes.calibrated
+        wires.faults[LOST] = dies_at()
+        assert not quoth.ask(QUESTIONS[2]).notes.calibrated
+
+
+def test_no_kept_result_is_given_for_another_state_of_the_index(published: Path) -> None:
+    keeping = Overrides({"embedding": {"model_name": "hash"}, "cache": {"memory_mb": 33}}, {}, {})
+    wires = Wires(published, SHARDS)
+    with remote(wires, overrides=keeping) as (quoth, store):
+        wires.faults[LOST] = dies_at()
+        assert quoth.retrieve(QUESTIONS[2]).degraded == (NAME,)
+        del wires.faults[LOST]
+        wait_for(lambda: all(state.up for state in store.states()))
+        stages: list[str] = []
+        assert quoth.explain_retrieval(QUESTIONS[2], done=stages.append).retrieval.degraded == ()
+        assert "cache" not in stages  # what lacked a part was not kept
+        assert quoth.explain_retrieval(QUESTIONS[2], done=stages.append).retrieval.degraded == ()
+        assert stages[-1] == "cache"
+        wires.faults[LOST] = dies_at()
+        with pytest.raises(PartMissing):
+            quoth.document("canola.md")
+            quoth.sentences("canola.md")
+        assert quoth.retrieve(QUESTIONS[2]).degraded == (NAME,)
+
+
+def test_where_it_must_be_whole_a_lost_shard_is_an_error(published: Path) -> None:
+    wires = Wires(published, SHARDS)
+    with remote(wires, strict=True) as (quoth, _):
+        whole = quoth.ask(QUESTIONS[0])
+        wires.faults[LOST] = dies_at()
+        with pytest.raises(PartLost, match=NAME):
+            quoth.ask(QUESTIONS[0])
+        del wires.faults[LOST]
+        assert quoth.ask(QUESTIONS[0]) == whole
+    wires = Wires(published, SHARDS)
+    wires.faults[LOST] = dies_at()
+    with remote(wires, strict=True) as (quoth, _), pytest.raises(PartLost, match=NAME):
+        quoth.ask(QUESTIONS[0])
+
+
+# Generations
+
+
+def test_a_new_generation_comes_into_service_without_a_failure(one: EmbeddedStore, tmp_path: Path) -> None:
+    place = tmp_path / "shards"
+    shards_of(one, place, shards=3)
+    without_canola(one, tmp_path / "less")
+    before, after = Quoth(one, HASH), Quoth(EmbeddedStore(tmp_path / "less"), HASH)
+    expected = {
+        question: (plain(before.ask(question), notes=True), plain(after.ask(question), notes=True))
+        for question in QUESTIONS
+    }
+    assert len(set(expected[QUESTIONS[0]])) == 2
+    seen: set[tuple[str, int]] = set()
+    wrong: list[object] = []
+    stop = threading.Event()
+    with remote(Wires(place, 3)) as (quoth, store):
+        threads = [threading.Thread(target=asking, args=(quoth, expected, seen, wrong, stop)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: len(seen) >= len(QUESTIONS))
+        shards_of(one, place, shards=5, prefix="newer", without=["canola.md"])  # also of another number
+        wait_for(lambda: (QUESTIONS[0], 1) in seen or bool(wrong))
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        for question in QUESTIONS:
+            assert plain(quoth.ask(question), notes=True) == expected[question][1]
+        assert len(store.states()) == 5
+
+
+def without_canola(one: EmbeddedStore, place: Path) -> None:
+    rewritten(one, place, [document for document in documents_of(one) if document.document.id != "canola.md"])
+
+
+def asking(
+    quoth: Quoth,
+    expected: dict[str, tuple[str, str]],
+    seen: set[tuple[str, int]],
+    wrong: list[object],
+    stop: threading.Event,
+) -> None:
+    while not stop.is_set():
+        for question, answers in expected.items():
+            try:
+                answer = plain(quoth.ask(question), notes=True)
+                seen.add((question, answers.index(answer)))
+            except Exception as error:  # shown by the test
+                wrong.append(error)
+                return
+
+
+def test_a_generation_that_cannot_be_opened_does_not_replace_the_one_before(
+    one: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quoth.stores.sharded.remote._AGAIN_SECONDS", 0.2)
+    place = tmp_path / "shards"
+    shards_of(one, place, shards=2)
+    with remote(Wires(place, 2)) as (quoth, store):
+        whole = plain(quoth.ask(QUESTIONS[0]), notes=True)
+        aside = tmp_path / "aside"
+        shutil.copytree(place, aside)
+        shards_of(one, aside, shards=2, prefix="newer", without=["canola.md"])
+        for name in ("newer-000", "newer-001"):
+            shutil.copytree(aside / name, place / name)
+        broken = next((place / "newer-001").rglob("*.db"), None) or next((place / "newer-001").glob("*"))
+        content = broken.read_bytes()
+        broken.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        shutil.copy(aside / "cluster.json", place / "cluster.json")
+        wait_for(lambda: "newer-001" in store.trouble)
+        assert "stays in service" in store.trouble
+        assert plain(quoth.ask(QUESTIONS[0]), notes=True) == whole
+        broken.write_bytes(content)
+        wait_for(lambda: store.trouble == "")
+        assert quoth.info.generation == 2
+
+
+def test_a_damaged_manifest_does_not_end_the_service(one: EmbeddedStore, tmp_path: Path) -> None:
+    shards_of(one, tmp_path, shards=2)
+    with remote(Wires(tmp_path, 2)) as (quoth, store):
+        whole = quoth.ask(QUESTIONS[0])
+        content = (tmp_path / "cluster.json").read_bytes()
+        (tmp_path / "cluster.json").write_bytes(content[:-40])
+        wait_for(lambda: "cluster.json" in store.trouble)
+        assert quoth.ask(QUESTIONS[0]) == whole
+        (tmp_path / "cluster.json").unlink()
+        wait_for(lambda: "any more" in store.trouble)
+        (tmp_path / "cluster.json").write_bytes(content)
+        wait_for(lambda: store.trouble == "")
+
+
+# Hosts
+
+
+def test_a_host_gives_nothing_of_a_shard_that_is_another(one: EmbeddedStore, tmp_path: Path) -> None:
+    shards_of(one, tmp_path, shards=1)
+    entry = manifest.read(tmp_path).shards[0]
+    host = ShardHost(str(tmp_path), cache=tmp_path / "cache", layout=LAYOUT)
+    assert host.call(entry, "info", ()).digest == entry.digest
+    with pytest.raises(IndexMismatch, match="was changed"):
+        host.call(replace(entry, digest="another"), "info", ())
+    with pytest.raises(IndexFault, match="lacks"):
+        host.call(replace(entry, folder="no", files={"no/index.db": next(iter(entry.files.values()))}), "info", ())
+    with pytest.raises(KeyError):
+        host.call(entry, "__class__", ())
+    host.close()
+    assert host.call(entry, "info", ()).digest == entry.digest  # it can be used again
+    host.close()
+
+
+def test_a_damaged_shard_is_named_when_it_is_opened(one: EmbeddedStore, tmp_path: Path) -> None:
+    names = shards_of(one, tmp_path, shards=2)
+    path = next(path for path in sorted((tmp_path / names[1]).rglob("*")) if path.is_file())
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+    with remote(Wires(tmp_path, 2)) as (quoth, store):
+        assert quoth.ask(QUESTIONS[0]).notes.degraded == ("shard 2 of 2", "evidence")
+        assert names[1] in store.states()[1].why
+
+
+def test_a_manifest_whose_shard_is_of_another_model_is_refused(one: EmbeddedStore, tmp_path: Path) -> None:
+    shards_of(one, tmp_path, shards=2)
+    content = json.loads((tmp_path / "cluster.json").read_bytes())
+    content["index"]["model"]["name"] = "another"
+    content["sha256"] = manifest.checksum(content)
+    (tmp_path / "cluster.json").write_text(json.dumps(content))
+    with remote(Wires(tmp_path, 2)) as (quoth, _), pytest.raises(PartMissing, match="made with"):
+        quoth.ask(Question("1", QUESTIONS[0], Filters((), {}, (), None, None)))

@@ -1,0 +1,103 @@
+"""What is kept of what shards said, who is asked when, and what a Serve config may say."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from quoth.cluster.serving import app, serving_plan
+from quoth.errors import NoIndex, PartLost, PartMissing, SettingsError
+from quoth.settings import NO_OVERRIDES
+from quoth.stores.sharded.kept import Kept
+from quoth.stores.sharded.presence import Presence
+
+from .remote_shards import corpus, shards_of
+
+
+def test_no_more_is_kept_than_there_is_room_for() -> None:
+    kept = Kept(10_000)
+    for number in range(100):
+        kept.put(number, f"value {number}", size=800)
+        kept.get(0)
+    assert kept.get(0) == "value 0"  # it was asked for all the time
+    assert [number for number in range(100) if kept.get(number) is not None] == [0, *range(91, 100)]
+    kept.put("large", "x", size=5_000)
+    assert kept.get("large") is None
+    assert kept.get(99) == "value 99"
+    kept.put(99, "another", size=800)
+    assert kept.get(99) == "another"
+
+
+def test_a_lost_shard_is_left_alone_for_longer_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("quoth.stores.sharded.presence.time", SimpleNamespace(monotonic=lambda: now))
+    shards = Presence(2)
+    shards.answered(0)
+    shards.lost(1, "gone")
+    assert dict(shards.missing()) == {1: "gone"}
+    waited = []
+    for _ in range(8):
+        before = now
+        while 1 not in shards.due():
+            now += 0.1
+        waited.append(round(now - before, 1))
+        shards.back(1)
+        assert shards.missing() == {}
+        shards.lost(1, "gone again")
+    assert waited[:3] == pytest.approx([0.5, 1.0, 2.0], abs=0.15)
+    assert max(waited) <= 10.2
+    shards.back(1)
+    now += 11
+    shards.answered(1)  # it has been well for a while
+    shards.lost(1, "gone")
+    now += 0.6
+    assert 1 in shards.due()
+    states = shards.states()
+    assert (states[0].up, states[0].calls, states[0].faults) == (True, 1, 0)
+    assert (states[1].up, states[1].why) == (False, "gone")
+
+
+def test_an_answer_that_was_on_its_way_does_not_bring_a_shard_back() -> None:
+    shards = Presence(1)
+    shards.lost(0, "late")
+    shards.answered(0)
+    assert 0 in shards.missing()
+
+
+@pytest.mark.parametrize("kind", [PartMissing, PartLost])
+def test_the_error_goes_from_process_to_process(kind: type[PartMissing]) -> None:
+    sent = pickle.loads(pickle.dumps(kind("shard 3 of 8", "it is gone")))  # noqa: S301 - made here
+    assert (type(sent), str(sent)) == (kind, "shard 3 of 8 of the index cannot be asked now: it is gone")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({}, "'cluster' is missing"),
+        ({"cluster": "x", "shards": 2}, "unknown argument 'shards'"),
+        ({"cluster": "x", "auth": "yes"}, "auth is 'yes'"),
+        ({"cluster": "x", "replicas": 3, "max_replicas": 1}, "3 replicas, and at most 1"),
+        ({"cluster": "x", "settings": {"nothing": {}}}, "unknown section 'nothing'"),
+    ],
+)
+def test_what_a_serve_config_says_wrong_is_named(args: dict[str, object], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        app(args)
+
+
+def test_a_serve_config_needs_an_index(tmp_path: Path) -> None:
+    with pytest.raises(NoIndex):
+        app({"cluster": str(tmp_path)})
+
+
+def test_a_plan_is_meant_from_where_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shards_of(corpus(tmp_path / "corpus"), tmp_path / "shards", shards=3)
+    monkeypatch.chdir(tmp_path)
+    given = serving_plan("shards", NO_OVERRIDES, replicas=2, max_replicas=None, auth=True, spread=True)
+    assert (given.shards, given.replicas, given.max_replicas) == (3, 2, 2)
+    assert given.plan.index == str(tmp_path / "shards")
+    assert given.plan.state == tmp_path / ".quoth-service"
+    assert given.plan.keys == tmp_path / ".quoth-service" / "keys.json"

@@ -1,0 +1,247 @@
+"""`quoth serve --cluster` as users start it: on a Ray of its own, and on three nodes of which one is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from interfaces.command_line import PROGRAM, environment, failed, finish, run, start
+from quoth.interfaces.python import Quoth
+from quoth.stores.embedded import EmbeddedStore
+from stores.replay import documents_of
+
+from .remote_shards import HASH, QUESTIONS, corpus, plain, rewritten, shards_of, wait_for
+from .three_nodes import ThreeNodes
+
+VARIABLES = {
+    "QUOTH_EMBEDDING_MODEL_NAME": "hash",
+    "QUOTH_CACHE_RESULT_SECONDS": "0",
+    "QUOTH_RETRIEVAL_CANDIDATES": "6",
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    program: subprocess.Popen[bytes]
+    url: str
+
+    def ask(self, question: str) -> httpx.Response:
+        return httpx.post(f"{self.url}/answer", json={"question": question}, timeout=60)
+
+    def degraded(self, question: str) -> list[str]:
+        answer = self.ask(question)
+        assert answer.status_code == 200, answer.text
+        return [one for one in answer.json()["run_notes"]["degraded"] if one != "evidence"]
+
+
+@contextmanager
+def served(place: Path, state: Path, *options: str) -> Iterator[Served]:
+    log = state / "err.txt"
+    with log.open("wb") as err:
+        program = subprocess.Popen(
+            [
+                PROGRAM,
+                *("serve", "--cluster", str(place), "--no-auth", "--port", "0", *options),
+                *("--set", f"service.state={state}"),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+            env=environment({**VARIABLES, "RAY_USAGE_STATS_ENABLED": "0"}),
+        )
+        try:
+            wait_for(lambda: b" on http://" in log.read_bytes() or program.poll() is not None)
+            assert program.poll() is None, log.read_text()
+            url = log.read_text().partition(" on ")[2].split()[0]
+            yield Served(program, url)
+            program.send_signal(signal.SIGTERM)
+            assert program.wait(timeout=60) == 0, log.read_text()
+        finally:
+            program.kill()
+            program.wait()
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedStore:
+    return corpus(tmp_path_factory.mktemp("corpus"))
+
+
+def descendants(pid: int, title: str) -> list[int]:
+    """The processes below `pid` whose title holds these words."""
+    parents: dict[int, int] = {}
+    titles: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            titles[int(folder.name)] = (folder / "cmdline").read_text()
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+
+    def is_below(one: int) -> bool:
+        while one in parents and one != pid:
+            one = parents[one]
+        return one == pid
+
+    return [one for one, words in titles.items() if title in words and one != pid and is_below(one)]
+
+
+def test_a_service_on_ray_from_beginning_to_end(one: EmbeddedStore, tmp_path: Path) -> None:
+    place = tmp_path / "shards"
+    shards_of(one, place, shards=2)
+    asked = {
+        question: run("ask", question, "--index", one.place, "--json", variables=VARIABLES).text.rstrip("\n")
+        for question in QUESTIONS
+    }
+    with served(place, tmp_path, "--shard-seconds", "1.5") as service:
+        for question, answer in asked.items():
+            assert service.ask(question).text == answer
+        batch = httpx.post(
+            f"{service.url}/answer/batch", json={"questions": [{"question": one} for one in QUESTIONS]}, timeout=60
+        )
+        assert [line.partition(", ")[2] for line in batch.text.splitlines()] == [
+            answer.partition(", ")[2] for answer in asked.values()
+        ]
+        text = httpx.get(f"{service.url}/documents/flax.md/text", timeout=60).text
+        assert text.startswith("# Flax")
+        ready = httpx.get(f"{service.url}/readyz", timeout=60).json()
+        assert (ready["ready"], ready["degraded"]) == (True, [])
+        said = httpx.get(f"{service.url}/metrics", timeout=60).text
+        assert 'quoth_shard_up{shard="shard 2 of 2"} 1.0' in said
+
+        _check_a_shard_that_hangs(service, asked)
+        _check_a_shard_that_dies(service, asked)
+        _check_a_new_generation(service, one, place)
+        below = descendants(service.program.pid, "ray")
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below))
+
+
+def _check_a_shard_that_hangs(service: Served, asked: dict[str, str]) -> None:
+    (hung,) = descendants(service.program.pid, "ServeReplica:quoth:shard-1")
+    os.kill(hung, signal.SIGSTOP)
+    try:
+        assert service.degraded(QUESTIONS[2]) == ["shard 1 of 2"]
+        assert service.degraded(QUESTIONS[3]) == ["shard 1 of 2"]
+        assert httpx.get(f"{service.url}/readyz", timeout=60).json()["degraded"] == ["shard 1 of 2"]
+    finally:
+        os.kill(hung, signal.SIGCONT)
+    wait_for(lambda: service.degraded(QUESTIONS[2]) == [])
+    assert service.ask(QUESTIONS[2]).text == asked[QUESTIONS[2]]
+
+
+def _check_a_shard_that_dies(service: Served, asked: dict[str, str]) -> None:
+    (dead,) = descendants(service.program.pid, "ServeReplica:quoth:shard-2")
+    os.kill(dead, signal.SIGKILL)
+    assert service.degraded(QUESTIONS[2]) in (["shard 2 of 2"], [])  # it may be there again already
+    wait_for(lambda: service.degraded(QUESTIONS[2]) == [])
+    for question, answer in asked.items():
+        assert service.ask(question).text == answer
+
+
+def _check_a_new_generation(service: Served, one: EmbeddedStore, place: Path) -> None:
+    less = rewritten(
+        one, place.parent / "less", [document for document in documents_of(one) if document.document.id != "canola.md"]
+    )
+    before, after = (plain(Quoth(store, HASH).ask(QUESTIONS[0]), notes=True) for store in (one, less))
+    seen: list[str] = []
+    wrong: list[str] = []
+    stop = threading.Event()
+
+    def asking() -> None:
+        while not stop.is_set():
+            answer = service.ask(QUESTIONS[0])
+            (seen if answer.status_code == 200 and answer.text in (before, after) else wrong).append(answer.text)
+
+    threads = [threading.Thread(target=asking) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    wait_for(lambda: len(seen) > 2)
+    shards_of(one, place, shards=3, prefix="newer", without=["canola.md"])
+    wait_for(lambda: bool(wrong) or after in seen)
+    wait_for(lambda: bool(wrong) or seen[-4:] == [after] * 4)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert {*seen} == {before, after}
+
+
+def test_a_node_that_is_killed_costs_no_answer(one: EmbeddedStore, tmp_path: Path, cluster: ThreeNodes) -> None:
+    place = tmp_path / "shards"
+    shards_of(one, place, shards=2)
+    expected = {question: plain(Quoth(one, HASH).ask(question), notes=True) for question in QUESTIONS}
+    options = ("--address", cluster.address, "--replicas", "2", "--shard-seconds", "5")
+    with served(place, tmp_path, *options) as service:
+        answers: list[tuple[str, str]] = []
+        for number in range(60):
+            if number == 20:
+                cluster.kill(cluster.nodes()[-1])
+            question = QUESTIONS[number % len(QUESTIONS)]
+            answers.append((question, _answered(service, question)))
+        whole = [(question, answer) for question, answer in answers if answer == expected[question]]
+        named = [answer for question, answer in answers if answer != expected[question]]
+        assert all('"degraded": ["shard ' in answer for answer in named)  # nothing is left out in silence
+        assert len(whole) > 40
+        wait_for(lambda: all(_answered(service, question) == answer for question, answer in expected.items()))
+
+
+def _answered(service: Served, question: str) -> str:
+    """As a client asks that has heard of nodes that fail: what was on its way through one is sent again."""
+    for _ in range(20):
+        try:
+            answer = service.ask(question)
+        except httpx.TransportError:
+            continue
+        if answer.status_code == 200:
+            return answer.text
+        assert answer.status_code in {500, 502, 503, 504}, answer.text
+        threading.Event().wait(0.5)
+    raise AssertionError("it was never answered")
+
+
+# What is wrong is said before anything is started
+
+
+def refused(*arguments: str) -> str:
+    ran = run("serve", *arguments, "--no-auth", "--port", "0", variables=VARIABLES)
+    assert failed(ran), ran.talk
+    return ran.talk
+
+
+def test_options_that_make_no_sense_together_are_refused(one: EmbeddedStore, tmp_path: Path) -> None:
+    shards_of(one, tmp_path, shards=2)
+    here = str(tmp_path)
+    assert "--index cannot be given with --cluster" in refused("--cluster", here, "--index", here)
+    assert "--workers cannot" in refused("--cluster", here, "--workers", "2")
+    assert "--replicas is for an index that is served on Ray" in refused("--index", here, "--replicas", "2")
+    assert "--shard-seconds is for" in refused("--index", here, "--shard-seconds", "2")
+    assert "3 replicas, and at most 2" in refused("--cluster", here, "--replicas", "3", "--max-replicas", "2")
+
+
+def test_an_index_that_cannot_be_served_is_refused(one: EmbeddedStore, tmp_path: Path) -> None:
+    assert "there is no index" in refused("--cluster", str(tmp_path / "no"))
+    place = tmp_path / "shards"
+    names = shards_of(one, place, shards=2)
+    inside = [path for path in (place / names[1]).rglob("*") if path.is_file()]
+    content = inside[0].read_bytes()
+    inside[0].unlink()
+    assert f"lacks {names[1]}" in refused("--cluster", str(place))
+    inside[0].write_bytes(content)
+    other = run("serve", "--cluster", place, "--no-auth", "--port", "0", variables={})
+    assert failed(other, "the index was made with")
+    (place / names[1]).rename(place / "elsewhere")
+    assert f"lacks the shard {names[1]}" in refused("--cluster", str(place))
+
+
+def test_a_cluster_that_cannot_be_reached_is_refused(one: EmbeddedStore, tmp_path: Path) -> None:
+    shards_of(one, tmp_path, shards=2)
+    given = ("serve", "--cluster", tmp_path, "--no-auth", "--port", "0", "--address", "127.0.0.1:1")
+    ran = finish(start(*given, variables=VARIABLES))
+    assert failed(ran, "the Ray cluster at 127.0.0.1:1 cannot be reached"), ran.talk

@@ -1,0 +1,154 @@
+"""A real cluster of three nodes, one of which is killed in the middle of the work: nothing is lost, no byte differs."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from interfaces.command_line import HASH, PATIENCE, failed, finish, run, start
+from interfaces.small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus, ingest_small_corpus
+from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.sharded import write_shards
+from stores.replay import ReplayEmbedder, documents_of
+
+from .three_nodes import ThreeNodes
+
+KINDS = (CANOLA, WHEAT, HALVORSEN, "?!", "Is durum exempt?", "Aerate the bin every week.")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions, the index in shards that they are asked, and what `quoth batch` writes and says about them."""
+
+    questions: Path
+    shards: Path
+    lines: bytes
+    problems: str
+
+    @property
+    def count(self) -> int:
+        return self.lines.count(b"\n")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> SmallCorpus:
+    return ingest_small_corpus(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def shards(corpus: SmallCorpus) -> Path:
+    return _sharded(corpus.index)
+
+
+@pytest.fixture(scope="module")
+def asked(corpus: SmallCorpus, shards: Path) -> Asked:
+    return _asked(corpus, shards, 1_500)
+
+
+def _asked(corpus: SmallCorpus, shards: Path, many: int) -> Asked:
+    questions = corpus.folder.parent / f"{many}.jsonl"
+    lines = [json.dumps({"id": f"q{at}", "question": f"{KINDS[at % 6]}{' ?' * (at % 5)}"}) for at in range(many)]
+    lines[40] = "no question"
+    questions.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    plain = run("batch", questions, "--index", corpus.index)
+    return Asked(questions, shards, plain.data, plain.talk)
+
+
+def _sharded(index: Path) -> Path:
+    """The same documents in four shards."""
+    place = index.with_name("shards")
+    store = EmbeddedStore(index)
+    with store.read() as reader:
+        profile = reader.info.profile_name, reader.info.profile_source
+    documents = documents_of(store)
+    write_shards(place, documents, shards=4, embedder=ReplayEmbedder(index), profile=profile, progress=None)
+    store.close()
+    return place
+
+
+def _batch(asked: Asked, cluster: ThreeNodes, out: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    words = ("cluster", "batch", asked.questions, "-o", out, "--index", asked.shards, "--address", cluster.address)
+    return start(*words, "--workers", "3", *arguments)
+
+
+def _wait_until(happened: Callable[[], bool], program: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert program.poll() is None, finish(program).talk
+        assert time.monotonic() < end, "it hangs"
+        time.sleep(0.02)
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+@pytest.mark.parametrize(("placement", "many"), [("whole", 1_500), ("spread", 500)])
+def test_a_batch_survives_a_node(
+    placement: str, many: int, cluster: ThreeNodes, corpus: SmallCorpus, shards: Path, tmp_path: Path
+) -> None:
+    asked, out = _asked(corpus, shards, many), tmp_path / "run.jsonl"
+    program = _batch(asked, cluster, out, "--placement", placement)
+    _wait_until(lambda: _lines(out) > 50, program)
+
+    cluster.kill(cluster.nodes()[-1])
+    left = asked.count - _lines(out)
+    ran = finish(program)
+
+    assert left > 0, "it was over before the node was killed"
+    assert (ran.code, ran.talk) == (1, asked.problems)
+    assert out.read_bytes() == asked.lines
+
+
+def test_a_batch_goes_on_where_it_was_killed(cluster: ThreeNodes, asked: Asked, tmp_path: Path) -> None:
+    out = tmp_path / "run.jsonl"
+    program = _batch(asked, cluster, out)
+    _wait_until(lambda: _lines(out) > 100, program)
+    program.kill()
+    finish(program)
+    held = _lines(out)
+    ran = finish(_batch(asked, cluster, out))
+
+    assert 100 < held < asked.count
+    assert (ran.code, out.read_bytes()) == (1, asked.lines)
+    assert ran.talk == f"{out} held {held:,} answers, {asked.count - held:,} were added\n{asked.problems}"
+
+
+def test_nobody_at_the_address_is_said_at_once(asked: Asked, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        port = taken.getsockname()[1]
+        words = ("-o", tmp_path / "run.jsonl", "--index", asked.shards, "--address", f"127.0.0.1:{port}")
+        ran = run("cluster", "batch", asked.questions, *words)
+
+    assert failed(ran, f"the Ray cluster at 127.0.0.1:{port} cannot be reached", "--address")
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+def test_a_node_with_another_version_of_quoth_is_named(cluster: ThreeNodes, asked: Asked, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import quoth\nquoth.__version__ = '0.0.7'\n", encoding="utf-8")
+    other = cluster.add({"PYTHONPATH": str(tmp_path)})
+
+    ran = finish(_batch(asked, cluster, tmp_path / "run.jsonl"))
+    cluster.kill(other)
+
+    assert failed(ran, "runs Quoth 0.0.7", "Install the same versions")
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+def test_another_version_of_ray_is_refused(cluster: ThreeNodes, asked: Asked, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import ray\nray.__version__ = '1.0.0'\n", encoding="utf-8")
+    variables = {**HASH, "PYTHONPATH": str(tmp_path)}
+    words = ("cluster", "batch", asked.questions, "-o", tmp_path / "run.jsonl", "--index", asked.shards)
+
+    ran = finish(start(*words, "--address", cluster.address, variables=variables))
+
+    assert failed(ran, "cannot join the Ray cluster", "Use the cluster's versions of Ray")
+    assert not (tmp_path / "run.jsonl").exists()

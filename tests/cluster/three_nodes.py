@@ -1,0 +1,169 @@
+"""A real cluster of three nodes on this machine, in a process of its own.
+
+Ray's warnings are not ours, and its processes must be gone whatever happens to the tests. Started as a program, it
+obeys lines on standard input (`kill 1`, `add {}`, `nodes`, `stop`) and answers each with a line of JSON. It ends with
+all its nodes when its input ends.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_STORE_BYTES = 100 * 2**20
+_PATIENCE = 120
+"""Seconds after which the cluster counts as hanging, and is ended."""
+_QUICK_TO_NOTICE = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 2000,
+}
+"""Ray takes some fifteen seconds to call a node dead; a test need not wait for that."""
+
+
+class ThreeNodes:
+    """The cluster as a test sees it. Node 0 is the head, where a driver sits; the others may be killed."""
+
+    def __init__(self, program: subprocess.Popen[str]) -> None:
+        self._program = program
+        self.address: str = self._answer()["address"]
+
+    def kill(self, number: int) -> None:
+        """SIGKILL for all processes of a node, its workers among them; others keep their numbers."""
+        self._tell(f"kill {number}")
+
+    def add(self, variables: Mapping[str, str] | None = None) -> int:
+        """Another node, whose processes have these variables as well; gives its number."""
+        return int(self._tell("add " + json.dumps(variables or {}))["number"])
+
+    def nodes(self) -> list[int]:
+        """The numbers of the nodes that were not killed."""
+        return list(self._tell("nodes")["nodes"])
+
+    def _tell(self, line: str) -> dict[str, Any]:
+        assert self._program.stdin is not None
+        self._program.stdin.write(line + "\n")
+        self._program.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._program.stdout is not None
+        watch = threading.Timer(_PATIENCE, self._program.kill)
+        watch.start()
+        line = self._program.stdout.readline()
+        watch.cancel()
+        assert line, "the cluster ended; see what it said on standard error"
+        answer: dict[str, Any] = json.loads(line)
+        assert "error" not in answer, answer["error"]
+        return answer
+
+
+@contextmanager
+def three_nodes() -> Iterator[ThreeNodes]:
+    program = subprocess.Popen(
+        [sys.executable, "-W", "ignore", __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for the tests, which end the cluster themselves
+        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"},
+    )
+    assert program.stdin is not None
+    assert program.stdout is not None
+    with program.stdin, program.stdout:
+        try:
+            yield ThreeNodes(program)
+        finally:
+            program.stdin.close()
+            try:
+                program.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                program.kill()
+                program.wait()
+
+
+def main() -> None:
+    said, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed must not be taken for an answer
+    home = Path(tempfile.mkdtemp(prefix="quoth-ray-", dir="/tmp"))  # a socket's path is at most 107 bytes
+    cluster = _Cluster(home)
+    try:
+        print(json.dumps({"address": cluster.address}), file=said, flush=True)
+        for line in sys.stdin:
+            command, _, argument = line.strip().partition(" ")
+            if command == "stop":
+                break
+            try:
+                answer = cluster.obey(command, argument)
+            except Exception as error:  # the test shall see it
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            print(json.dumps(answer), file=said, flush=True)
+    finally:
+        cluster.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+class _Cluster:
+    def __init__(self, home: Path) -> None:
+        from ray.cluster_utils import Cluster
+
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        head = {"temp_dir": str(home), "_system_config": _QUICK_TO_NOTICE}
+        self._cluster = Cluster(initialize_head=True, head_node_args={**_limits(), **head})
+        self._nodes: dict[int, Any] = {0: self._cluster.head_node}
+        self._next = 1
+        for _ in range(2):
+            self._add({})
+
+    @property
+    def address(self) -> str:
+        return str(self._cluster.address)
+
+    def obey(self, command: str, argument: str) -> dict[str, Any]:
+        if command == "kill":
+            self._kill(int(argument))
+        elif command == "add":
+            return {"number": self._add(json.loads(argument))}
+        return {"nodes": sorted(self._nodes)}
+
+    def stop(self) -> None:
+        for number in sorted(self._nodes, reverse=True):  # the head last
+            self._kill(number)
+
+    def _add(self, variables: Mapping[str, str]) -> int:
+        number, self._next = self._next, self._next + 1
+        self._nodes[number] = self._cluster.add_node(**_limits(), env_vars={**os.environ, **variables})
+        return number
+
+    def _kill(self, number: int) -> None:
+        """Workers are children of the node's own process, and would live a moment longer than it does."""
+        import psutil  # type: ignore[import-untyped]  # Ray brings it
+
+        node = self._nodes.pop(number)
+        started = [psutil.Process(one.process.pid) for some in node.all_processes.values() for one in some]
+        workers = [worker for one in started for worker in one.children(recursive=True)]
+        self._cluster.remove_node(node, allow_graceful=False)
+        for worker in workers:
+            try:
+                worker.kill()
+            except psutil.NoSuchProcess:
+                continue
+        psutil.wait_procs(workers, timeout=10)
+
+
+def _limits() -> dict[str, Any]:
+    """Two processors each, which need not exist: they only say how many workers a node may have."""
+    return {"num_cpus": 2, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+
+
+if __name__ == "__main__":
+    main()

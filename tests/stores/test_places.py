@@ -1,0 +1,85 @@
+"""A folder and a prefix in object storage can do the same, and say the same of what they cannot."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quoth.errors import IndexFault, SettingsError
+from quoth.stores.places import Changed, Place, file_of, open_place
+
+from .object_storage import BUCKET, Storage, object_storage
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[Storage]:
+    with object_storage() as found:
+        yield found
+
+
+@pytest.fixture(params=["folder", "objects"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "folder":
+        return open_place(tmp_path / "index")
+    request.getfixturevalue("storage")
+    return open_place(f"s3://{BUCKET}/{tmp_path.name}")
+
+
+def test_what_is_put_is_found_and_replaced_only_over_its_version(place: Place) -> None:
+    assert place.get("a/b.json") is None
+    first = place.put("a/b.json", b"1", over=None)
+    assert place.get("a/b.json") == (b"1", first)
+
+    with pytest.raises(Changed):
+        place.put("a/b.json", b"2", over=None)
+    second = place.put("a/b.json", b"2", over=first)
+    with pytest.raises(Changed):
+        place.put("a/b.json", b"3", over=first)
+
+    assert place.get("a/b.json") == (b"2", second)
+    with pytest.raises(Changed):
+        place.put("missing.json", b"3", over=first)
+
+
+def test_large_files_go_there_and_back(place: Place, tmp_path: Path) -> None:
+    source = tmp_path / "large"
+    source.write_bytes(bytes(range(256)) * 50_000)
+
+    place.upload(source, "shard/large file.bin")
+    place.upload(source, "shard/large file.bin")
+    place.download("shard/large file.bin", tmp_path / "new" / "copy")
+
+    assert file_of(tmp_path / "new" / "copy") == file_of(source)
+    with pytest.raises(FileNotFoundError):
+        place.download("shard/nothing", tmp_path / "new" / "none")
+
+
+def test_names_are_those_below_a_folder_and_can_be_removed(place: Place) -> None:
+    for name in ("a/1", "a/b/2", "ab/3", "4"):
+        place.put(name, b"", over=None)
+
+    assert sorted(place.names("a")) == ["a/1", "a/b/2"]
+    place.remove(["a/1", "a/b/2", "never/was"])
+
+    assert sorted(place.names("")) == ["4", "ab/3"]
+    assert list(place.names("nothing")) == []
+
+
+def test_a_place_can_be_sent_to_another_process(place: Place) -> None:
+    place.put("a", b"1", over=None)
+    sent: Place = pickle.loads(pickle.dumps(place))  # noqa: S301 - our own
+
+    assert (sent.uri, sent.get("a")) == (place.uri, place.get("a"))
+
+
+def test_a_bucket_that_is_not_there(storage: Storage) -> None:
+    with pytest.raises(IndexFault, match="s3://no-such-bucket/x"):
+        open_place("s3://no-such-bucket/x").put("a", b"", over=None)
+
+
+def test_addresses_of_other_kinds_are_refused() -> None:
+    with pytest.raises(SettingsError, match="begins with 'ftp:'"):
+        open_place("ftp://host/x")
