@@ -70,6 +70,8 @@ def unknown_entity(case: Case) -> Objection | None:
     for group in unknown_entities(case):
         if any(_in_corpus(entity, case.reader) for entity in group):
             where = "the documents that come nearest never mention"
+        elif case.reader.missing:
+            where = "the parts of the corpus that could be asked never mention"
         else:
             where = "the corpus never mentions"
         detail = f"The question presumes the {group[0].kind} '{group[0].text}', which {where}."

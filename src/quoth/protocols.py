@@ -205,7 +205,7 @@ class RemoteShards(Store, Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why the newest generation is not in service, for operators; empty where it is."""
+        """Why what is published may not be what is in service, for operators; empty where it is."""
         ...
 
     def states(self) -> tuple[ShardState, ...]:

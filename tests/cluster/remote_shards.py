@@ -139,6 +139,17 @@ def dies_at(*methods: str) -> Callable[[str], None]:
     return fault
 
 
+def waits_at(*methods: str) -> tuple[Callable[[str], None], threading.Event]:
+    """These calls are answered when the event is set."""
+    go_on = threading.Event()
+
+    def fault(method: str) -> None:
+        if method in methods:
+            go_on.wait(PATIENCE)
+
+    return fault, go_on
+
+
 def late_at(method: str, wires: Wires) -> Callable[[str], None]:
     """From this call on answers come, but too late."""
     slow = threading.Event()
@@ -153,8 +164,12 @@ def late_at(method: str, wires: Wires) -> Callable[[str], None]:
 
 
 @contextmanager
-def remote(wires: Wires, *, strict: bool = False, overrides: Overrides = HASH) -> Iterator[tuple[Quoth, RemoteStore]]:
-    store = RemoteStore(wires.place, wires, layout=LAYOUT, strict=strict, poll_seconds=0.05)
+def remote(
+    wires: Wires, *, strict: bool = False, overrides: Overrides = HASH, first_seconds: float = PATIENCE
+) -> Iterator[tuple[Quoth, RemoteStore]]:
+    store = RemoteStore(
+        wires.place, wires, layout=LAYOUT, strict=strict, first_seconds=first_seconds, poll_seconds=0.05
+    )
     try:
         yield Quoth(store, overrides), store
     finally:

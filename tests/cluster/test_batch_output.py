@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def run(asked: Asked, path: Path, *, most: int | None = None) -> Kept:
     """A run that answers as many questions as it may."""
     left = iter(asked)
     with AnswerFile(path) as file:
-        kept = pass_over(left, file.lines(), origin=ORIGIN, check=check, place=str(path))
+        kept = pass_over(left, file.lines(), filters=file.filters(), origin=ORIGIN, check=check, place=str(path))
         problems = list(kept.problems)
         for one in left:
             if most == 0:
@@ -46,17 +47,21 @@ def run(asked: Asked, path: Path, *, most: int | None = None) -> Kept:
             except QuestionError as error:
                 problems.append(unaskable(one, str(error)))
                 continue
-            file.write(line(one))
+            file.write([(one, line(one))])
             most = None if most is None else most - 1
         file.finish()
     return Kept(kept.answers, tuple(problems))
+
+
+def filters_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.filters")
 
 
 questions = st.builds(
     Question,
     id=st.sampled_from(["1", "2", "é", '"']),
     text=st.sampled_from(["How deep?", "How deep?", "?!", "", "wie tief\n?", "\udcff odd", "Ü \u2028 ü"]),
-    filters=st.just(NO_FILTERS),
+    filters=st.sampled_from([NO_FILTERS, replace(NO_FILTERS, doc_ids=("a.md",))]),
 )
 asked_lists = st.lists(questions | st.builds(UnreadableLine, st.integers(1, 9), st.just("it is not JSON")), max_size=8)
 
@@ -71,6 +76,9 @@ def test_a_run_that_was_cut_anywhere_is_completed_to_the_same_bytes(
     whole = run(asked, path)
     content = path.read_bytes()
     for _ in range(2):  # the run that goes on may be killed as well
+        filters_of(cut).unlink(missing_ok=True)
+        if filters_of(path).exists():  # it tells of more answers than were written
+            filters_of(cut).write_bytes(filters_of(path).read_bytes())
         cut.write_bytes(content[: data.draw(st.integers(0, len(content)), label="cut")])
         run(asked, cut, most=data.draw(st.integers(0, 3), label="answered"))
         assert content.startswith(cut.read_bytes())
@@ -119,6 +127,51 @@ def test_more_questions_at_the_end_are_answered_behind_the_others(tmp_path: Path
     assert (tmp_path / "run.jsonl").read_text(encoding="utf-8") == line(FIRST) + line(SECOND)
 
 
+SCOPED = replace(FIRST, filters=replace(NO_FILTERS, doc_ids=("a.md",)))
+DATED = replace(FIRST, filters=replace(NO_FILTERS, as_of="2026-01-01"))
+
+
+@pytest.mark.parametrize(("was", "is_now"), [(SCOPED, DATED), (SCOPED, FIRST), (FIRST, SCOPED)])
+@pytest.mark.parametrize("end", ["killed", "finished"])
+def test_an_answer_to_other_filters_is_not_kept(was: Question, is_now: Question, end: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    run([SECOND, was], path)
+    content = path.read_bytes()
+    if end == "killed":
+        path.write_bytes(content + b'{"question_id": "3')
+
+    with pytest.raises(QuothError, match=r"line 2 of .* answers question 1 with other filters") as caught:
+        run([SECOND, is_now], path)
+
+    assert "Choose another file with -o" in caught.value.hint
+    assert path.read_bytes().startswith(content)
+    assert run([SECOND, was], path).answers == 2
+    assert path.read_bytes() == content
+
+
+def test_filters_of_answers_that_were_never_written_are_forgotten(tmp_path: Path) -> None:
+    """They are told before the answers are; then the process was killed, and the user changed the question."""
+    path = tmp_path / "run.jsonl"
+    run([SCOPED, SCOPED], path)
+    path.write_bytes(path.read_bytes()[: len(line(SCOPED)) + 20])
+
+    assert run([SCOPED, DATED], path).answers == 1
+    assert run([SCOPED, DATED], path).answers == 2
+    path.unlink()
+    assert run([FIRST], path).answers == 0
+    assert run([FIRST], path).answers == 1
+    assert [one.name for one in tmp_path.iterdir()] == ["run.jsonl"]
+
+
+def test_a_file_of_filters_that_was_changed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    run([SCOPED], path)
+    (tmp_path / "run.jsonl.filters").write_text("?\n", encoding="utf-8")
+
+    with pytest.raises(QuothError, match=r"run\.jsonl\.filters, which belongs to the answers, cannot be used"):
+        run([SCOPED], path)
+
+
 def test_what_a_file_holds_is_compared_a_line_at_a_time(tmp_path: Path) -> None:
     """The first difference is found when only so much of both was read."""
     path = tmp_path / "run.jsonl"
@@ -130,15 +183,15 @@ def test_what_a_file_holds_is_compared_a_line_at_a_time(tmp_path: Path) -> None:
             yield SECOND
 
     with AnswerFile(path) as file, pytest.raises(QuothError, match="line 2 is about question 1"):
-        pass_over(endless(), file.lines(), origin=ORIGIN, check=check, place=str(path))
+        pass_over(endless(), file.lines(), filters=file.filters(), origin=ORIGIN, check=check, place=str(path))
 
 
 def test_two_runs_never_write_one_file(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     with AnswerFile(path) as first, AnswerFile(path) as second:
-        first.write(line(FIRST))
+        first.write([(FIRST, line(FIRST))])
         with pytest.raises(QuothError, match="another run is writing"):
-            second.write(line(FIRST))
+            second.write([(FIRST, line(FIRST))])
         with pytest.raises(QuothError, match="another run is writing"):
             AnswerFile(path)
 
@@ -157,8 +210,11 @@ def test_a_file_is_not_made_before_there_is_something_to_write(tmp_path: Path) -
 def test_a_folder_or_a_place_without_rights_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(QuothError, match="cannot write"):
         AnswerFile(tmp_path)
-    with AnswerFile(tmp_path / "none" / "run.jsonl") as file, pytest.raises(QuothError, match="cannot write"):
-        file.finish()
+    with pytest.raises(QuothError, match=r"cannot write .*: there is no folder"):
+        AnswerFile(tmp_path / "none" / "run.jsonl")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "nowhere" / "run.jsonl")
+    with pytest.raises(QuothError, match="a link that leads nowhere"):
+        AnswerFile(tmp_path / "link.jsonl")
 
 
 def test_a_pipe_or_device_takes_answers_and_holds_none(tmp_path: Path) -> None:

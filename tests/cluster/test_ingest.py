@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -13,16 +14,20 @@ from pathlib import Path
 import pytest
 
 from end_to_end.samples import EXAMPLES
-from interfaces.command_line import HASH, PATIENCE, Ran, environment, finish, run, start, write_files
+from interfaces.command_line import HASH, PATIENCE, Ran, environment, failed, finish, run, start, write_files
+from quoth.cluster import parts
 from quoth.stores.places import open_place
-from quoth.stores.sharded import assign, manifest
+from quoth.stores.sharded import assign, lock, manifest
 from stores.object_storage import BUCKET, Storage, object_storage
 
+from .pieces import group, read_and_embedded
 from .three_nodes import ThreeNodes
 
 SHARDS = 3
 FEW = ("--workers", "2")
 """Processes take a while to start, and the cluster has more processors than the machine."""
+DOCUMENTS, SENTENCES = 12, 1_100
+"""Of the large corpus: two of these documents do not fit into one part."""
 CHILD = Path(__file__).with_name("ingest_child.py")
 
 
@@ -58,12 +63,15 @@ def test_the_index_is_that_of_a_plain_ingest_and_is_kept_up_to_date(cluster: Thr
         assert run("status", "--index", output / name).code == 0
     assert manifest.read(open_place(output)).settings["embedding"]["model_name"] == "hash"
 
-    # Nothing to do.
+    # Nothing to do, and what an ingest of other files has kept stays.
     (corpus / "bad.pdf").unlink()
+    other = kept_of_others(output, tmp_path)
     again = cluster_ingest(corpus, output, *at)
     assert (again.code, folders(output)) == (0, before)
     assert "0 documents read" in again.talk
     assert manifest.read(open_place(output)).info.generation == 1
+    assert on_disk(output) == {*before, "work"}
+    assert parts.find(open_place(output), other) is not None
 
     # One document is new, one is renamed and one is gone: only their shards are written.
     ids = sorted(path.relative_to(corpus).as_posix() for path in corpus.rglob("*.md"))
@@ -77,10 +85,18 @@ def test_the_index_is_that_of_a_plain_ingest_and_is_kept_up_to_date(cluster: Thr
     assert f"renamed {moved} to renamed.md" in third.talk
     assert f"removed {gone}: its file is gone" in third.talk
     assert {number for number in range(SHARDS) if folders(output)[number] != before[number]} == touched
-    assert on_disk(output) == {*before, *folders(output)}  # readers may still be in the one before
+    assert on_disk(output) == {*before, *folders(output), "work"}  # readers may still be in the one before
     assert manifest.read(open_place(output)).info.generation == 2
     assert run("ingest", corpus, "--index", tmp_path / "anew", *options).code == 0
     assert same_answers(tmp_path / "anew", output)
+
+
+def kept_of_others(output: Path, tmp_path: Path) -> str:
+    """Leave a part as an ingest of another folder does that was interrupted; gives its name."""
+    corpus = write_files(tmp_path / "other", {"elsewhere.md": "Harrow it."})
+    place, shard = open_place(output), assign("elsewhere.md", SHARDS)
+    (part,) = read_and_embedded(place, [group(corpus, shard, shards=SHARDS)], shards=SHARDS).parts
+    return part.name
 
 
 def same_answers(plain: Path, output: Path | str) -> bool:
@@ -98,16 +114,26 @@ def same_answers(plain: Path, output: Path | str) -> bool:
     return one == other
 
 
-@pytest.fixture
-def large(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Enough sentences that somebody can come in between."""
-    text = "\n\n".join(f"Sentence {number} of a document says {number * 7} about it." for number in range(2_000))
-    return write_files(tmp_path / "large", {f"{number:02d}.md": f"# Number {number}\n\n{text}" for number in range(12)})
+    text = "\n\n".join(f"Sentence {number} of a document says {number * 7} about it." for number in range(SENTENCES))
+    files = {f"{number:02d}.md": f"# Number {number}\n\n{text}" for number in range(DOCUMENTS)}
+    return write_files(tmp_path_factory.mktemp("corpus") / "large", files)
+
+
+@pytest.fixture(scope="module")
+def digest(large: Path) -> str:
+    """Of the index that a plain ingest makes of it."""
+    return plain_digest(large, large.with_name("plain"))
 
 
 def child(folder: Path, output: Path, address: str) -> subprocess.Popen[bytes]:
+    """With paths that start where it runs, which is not where the processes of the cluster do."""
+    there = [os.path.relpath(one, folder.parent) for one in (folder, output)]
     return subprocess.Popen(
-        [sys.executable, CHILD, folder, output, address, str(SHARDS)],
+        [sys.executable, CHILD, *there, address, str(SHARDS)],
+        cwd=folder.parent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -131,7 +157,9 @@ def plain_digest(folder: Path, index: Path) -> str:
     return str(run("status", "--json", "--index", index).object["digest"])
 
 
-def test_a_run_that_was_killed_goes_on_where_it_was(cluster: ThreeNodes, large: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_goes_on_where_it_was(
+    cluster: ThreeNodes, large: Path, digest: str, tmp_path: Path
+) -> None:
     output = tmp_path / "shards"
     program = child(large, output, cluster.address)
     until_some_is_kept(program, output)
@@ -143,13 +171,15 @@ def test_a_run_that_was_killed_goes_on_where_it_was(cluster: ThreeNodes, large: 
     ran = finish(child(large, output, cluster.address))
 
     assert ran.code == 0, ran.talk
-    assert ran.object["digest"] == plain_digest(large, tmp_path / "plain")
-    assert ran.object["written"] == 12
-    assert ran.object["embedded"] <= (12 - kept) * 2_000
+    assert ran.object["digest"] == digest
+    assert ran.object["written"] == DOCUMENTS
+    assert ran.object["embedded"] <= (DOCUMENTS - kept) * SENTENCES
     assert not (output / "work").exists()
 
 
-def test_a_node_that_dies_costs_time_and_nothing_else(cluster: ThreeNodes, large: Path, tmp_path: Path) -> None:
+def test_a_node_that_dies_costs_time_and_nothing_else(
+    cluster: ThreeNodes, large: Path, digest: str, tmp_path: Path
+) -> None:
     output = tmp_path / "shards"
     program = child(large, output, cluster.address)
     until_some_is_kept(program, output)
@@ -158,7 +188,7 @@ def test_a_node_that_dies_costs_time_and_nothing_else(cluster: ThreeNodes, large
     ran = finish(program)
 
     assert ran.code == 0, ran.talk
-    assert ran.object["digest"] == plain_digest(large, tmp_path / "plain")
+    assert ran.object["digest"] == digest
     assert run("verify", "--index", output).code == 0
 
 
@@ -183,9 +213,23 @@ def test_into_object_storage_with_a_cluster_of_its_own(storage: Storage, tmp_pat
     cluster = manifest.read(open_place(uri))
     assert cluster.info.digest == plain_digest(corpus, tmp_path / "plain")
     named = {name for shard in cluster.shards for name in shard.files}
-    assert set(storage.names()) == {f"index/{name}" for name in (*named, manifest.NAME)}
+    assert set(storage.names()) == {f"index/{name}" for name in (*named, manifest.NAME, lock.NAME)}
     answered = run("ask", "How deep is number 3 sown?", "--index", uri, variables={**HASH, **storage.variables})
     assert answered.code == 0
+
+
+BLIND = "from quoth.stores import places\nplaces._Folder.get = lambda self, name: None\n"
+
+
+def test_a_node_that_does_not_see_the_output_is_named(cluster: ThreeNodes, tmp_path: Path) -> None:
+    write_files(tmp_path, {"sitecustomize.py": BLIND, "corpus/a.md": "Sow it."})
+    other = cluster.add({"PYTHONPATH": str(tmp_path)})
+
+    ran = cluster_ingest(tmp_path / "corpus", tmp_path / "shards", "--address", cluster.address, *FEW)
+    cluster.kill(other)
+
+    assert failed(ran, "does not see what is written to", "Give every node the same folder")
+    assert {path.name for path in (tmp_path / "shards").iterdir()} == {lock.NAME}
 
 
 def test_ctrl_c_says_how_to_go_on(cluster: ThreeNodes, large: Path, tmp_path: Path) -> None:

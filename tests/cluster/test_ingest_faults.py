@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -100,7 +101,21 @@ def test_no_documents(tmp_path: Path) -> None:
 def test_a_manifest_that_cannot_be_read(corpus: Path, output: Path) -> None:
     (output / manifest.NAME).write_bytes(b"{")
 
-    assert failed(ingest(corpus, output), "cluster.json cannot be read")
+    assert failed(ingest(corpus, output), "cluster.json cannot be read", "Remove cluster.json there and ingest again")
+
+
+def test_a_shard_that_is_gone(corpus: Path, output: Path) -> None:
+    """Even where nothing changed, and nobody would have looked into it."""
+    shutil.rmtree(output / "shard-001")
+
+    assert failed(ingest(corpus, output), "shard-001/", "is missing or is not what was written", "Remove cluster.json")
+
+
+def test_a_shard_that_was_cut(corpus: Path, output: Path) -> None:
+    database = output / "shard-000" / "quoth.db"
+    database.write_bytes(database.read_bytes()[:-1])
+
+    assert failed(ingest(corpus, output), "shard-000/quoth.db is missing or is not what was written")
 
 
 def test_a_listing_that_was_changed(corpus: Path, output: Path) -> None:

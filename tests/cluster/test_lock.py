@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from quoth.errors import IndexBusy
+from quoth.errors import IndexBusy, IndexFault
 from quoth.stores.places import Changed, Place, open_place
 from quoth.stores.sharded import lock
 from stores.object_storage import Storage, object_storage
@@ -74,12 +76,87 @@ def test_it_can_be_held_again_and_again(place: Place) -> None:
             assert place.get(lock.NAME) is not None
 
 
-def test_nothing_of_it_is_left_in_object_storage(storage: Storage, tmp_path: Path) -> None:
+def test_one_that_was_let_go_is_taken_at_once(
+    storage: Storage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     place = open_place(f"s3://bucket/{tmp_path.name}")
-    with lock.held(place):
-        assert f"{tmp_path.name}/{lock.NAME}" in storage.names()
+    for _ in range(2):
+        with lock.held(place):
+            pass
 
-    assert f"{tmp_path.name}/{lock.NAME}" not in storage.names()
+    assert not caplog.messages  # nobody was watched
+
+
+class Flaky:
+    """A place in object storage whose replies get lost: what was asked is done, and then it fails as told."""
+
+    def __init__(self, place: Place, *, fail: Callable[[str], Exception | None]) -> None:
+        self._place = place
+        self._fail = fail
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._place, name)
+
+    def get(self, name: str) -> tuple[bytes, str] | None:
+        found = self._place.get(name)
+        self._raise("get")
+        return found
+
+    def put(self, name: str, content: bytes, *, over: str | None) -> str:
+        version = self._place.put(name, content, over=over)
+        self._raise("put")
+        return version
+
+    def _raise(self, what: str) -> None:
+        if (error := self._fail(what)) is not None:
+            raise error
+
+
+def test_a_write_whose_reply_was_lost_is_not_taken_for_anothers(storage: Storage, tmp_path: Path) -> None:
+    """The storage's client writes again then, and finds what it wrote itself."""
+    place = open_place(f"s3://bucket/{tmp_path.name}")
+    flaky = Flaky(place, fail=lambda what: Changed("") if what == "put" else None)
+
+    with lock.held(cast("Place", flaky), beat=0.05) as still_held:
+        still_held()
+        with pytest.raises(IndexBusy), lock.held(place, patience=PATIENCE):
+            pass
+        still_held()
+
+
+def test_a_storage_that_is_away_for_a_while_does_not_end_the_beat(storage: Storage, tmp_path: Path) -> None:
+    place = open_place(f"s3://bucket/{tmp_path.name}")
+    away = threading.Event()
+
+    def fail(what: str) -> Exception | None:
+        if not away.is_set():
+            return None
+        return Changed("") if what == "put" else IndexFault("the storage is away")
+
+    with lock.held(cast("Place", Flaky(place, fail=fail)), beat=0.02) as still_held:
+        away.set()
+        time.sleep(0.2)
+        with pytest.raises(IndexFault, match="away"):
+            still_held()
+        away.clear()
+        with pytest.raises(IndexBusy), lock.held(place, patience=PATIENCE):  # it is written anew again
+            pass
+        still_held()
+        away.set()  # what was published is no failure because the lock cannot be let go
+
+    with lock.held(place, patience=PATIENCE):
+        pass
+
+
+def test_a_lock_that_is_anothers_by_now_is_left_alone(storage: Storage, tmp_path: Path) -> None:
+    place = open_place(f"s3://bucket/{tmp_path.name}")
+    with lock.held(place, beat=1000):
+        found = place.get(lock.NAME)
+        assert found is not None
+        place.put(lock.NAME, b"{}", over=found[1])
+
+    assert place.get(lock.NAME) is not None
+    assert (place.get(lock.NAME) or (b"",))[0] == b"{}"
 
 
 def test_a_holder_that_slept_too_long_learns_that_it_lost_the_lock(storage: Storage, tmp_path: Path) -> None:

@@ -13,19 +13,19 @@ import pytest
 from interfaces.command_line import write_files
 from quoth.cluster import parts
 from quoth.cluster.parts import Embedded
-from quoth.cluster.shards import ReadyEmbedder
+from quoth.cluster.shards import ReadyEmbedder, read_replaced
 from quoth.corpus.documents import split_document
 from quoth.corpus.extraction import Extraction
 from quoth.corpus.load import find_files
 from quoth.corpus.reading import Reading, extracted
-from quoth.errors import IndexDamaged, IndexFault, ModelError
+from quoth.errors import IndexBusy, IndexDamaged, IndexFault, ModelError
 from quoth.ingest import ingest
 from quoth.profiles import load_profile
 from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.embedded.rows import embedding_key
-from quoth.stores.places import Place, open_place
-from quoth.stores.sharded import listing
+from quoth.stores.places import Changed, Place, open_place
+from quoth.stores.sharded import build, listing, manifest
 from quoth.wiring import open_embedder
 from stores.object_storage import Storage, object_storage
 
@@ -266,6 +266,61 @@ def test_a_damaged_shard_is_not_built_upon(tmp_path: Path, place: Place) -> None
         shard_of(place, went, 0, shards=1, before=first.entry)
 
 
+class Forgetful:
+    """Object storage whose reply to a first write is lost: its client writes again, and finds what it wrote itself."""
+
+    folder = None
+
+    def __init__(self, inner: Place) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the other has
+        return getattr(self._inner, name)
+
+    def put(self, name: str, content: bytes, *, over: str | None) -> str:
+        self._inner.put(name, content, over=over)
+        raise Changed(name)
+
+
+def test_writes_whose_replies_are_lost_are_no_failures(corpus: Path, storage: Storage, tmp_path: Path) -> None:
+    inner = open_place(f"s3://bucket/{tmp_path.name}")
+    place: Any = Forgetful(inner)
+
+    done = shard_of(place, all_of(corpus, place), 0, shards=1)
+    manifest.write(place, build.whole([done.entry], [done.info], [{}], generation=1, settings={}), over=None)
+
+    assert manifest.read(inner).shards == (done.entry,)
+    with pytest.raises(IndexBusy, match="another process has published"):
+        manifest.write(place, build.whole([done.entry], [done.info], [{}], generation=2, settings={}), over=None)
+
+
+def test_a_finished_shard_that_was_removed_is_made_again(corpus: Path, place: Place) -> None:
+    went = all_of(corpus, place)
+    first = shard_of(place, went, 0, shards=1)
+    place.remove([f"{first.entry.folder}/quoth.db"])
+
+    second = shard_of(place, went, 0, shards=1)
+
+    assert second.entry.folder != first.entry.folder
+    assert all(place.get(name) for name in second.entry.files)
+
+
+@pytest.mark.parametrize("content", [b"", b"5", b'{"pieces": 5}', b'{"entry": {}}', b"\xff"])
+def test_kept_work_that_makes_no_sense_is_named(content: bytes, corpus: Path, tmp_path: Path) -> None:
+    place = open_place(tmp_path / "index")
+    went = all_of(corpus, place)
+    shard_of(place, went, 0, shards=1)
+    (record,) = tmp_path.glob("index/work/*/made/*.json")
+    record.write_bytes(content)
+    (tmp_path / "index" / f"{went.parts[0].name}.json").write_bytes(content)
+
+    with pytest.raises(IndexDamaged, match=r"\.json is missing or is not what was written") as error:
+        shard_of(place, went, 0, shards=1)
+    assert "/work and run the same command again" in error.value.hint
+    with pytest.raises(IndexDamaged, match=rf"{went.parts[0].name}\.json"):
+        list(parts.find_all(place, task(place, shards=1).key))
+
+
 def test_a_damaged_part_is_named(corpus: Path, tmp_path: Path) -> None:
     place = open_place(tmp_path / "index")
     went = all_of(corpus, place)
@@ -282,7 +337,11 @@ def test_nothing_but_finished_shards_is_left_beside_the_work(corpus: Path, tmp_p
     done = shard_of(place, all_of(corpus, place), 0, shards=1)
     shutil.rmtree(tmp_path / "index" / parts.WORK)
 
-    assert set(place.names("")) == {*done.entry.files, f"{done.entry.folder}.replaced.json"}
+    assert set(place.names("")) == set(done.entry.files)
+    assert read_replaced(place, done.entry) == done.replaced != {}
+    place.put(name := f"{done.entry.folder}.replaced.json", b"{}", over=(place.get(name) or ("", ""))[1])
+    with pytest.raises(IndexDamaged, match=r"replaced\.json is missing or is not what was written"):
+        read_replaced(place, done.entry)
 
 
 def run_of(*texts: str) -> Embedded:

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from interfaces.http.serving import HERE, error_of, plan
 from quoth.interfaces.http.app import make_app
+from quoth.interfaces.http.service import Catalogue, Service
 from quoth.interfaces.python import Quoth
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.sharded import assign
@@ -112,6 +113,26 @@ def test_a_generation_that_cannot_be_opened_is_told_to_operators(
     client: TestClient, wires: Wires, one: EmbeddedStore
 ) -> None:
     client.post("/answer", json={"question": QUESTIONS[0]})
+    assert client.get("/readyz").json()["notes"] == []
     (wires.place / "cluster.json").write_bytes(b"{}")
-    wait_for(lambda: client.get("/readyz").json()["degraded"] == ["the newest generation"])
-    assert client.get("/readyz").status_code == 200
+    wait_for(lambda: client.get("/readyz").json()["notes"] != [])
+    ready = client.get("/readyz")
+    assert (ready.status_code, ready.json()["degraded"]) == (200, [])
+    assert "the generation before answers" in ready.json()["notes"][0]
+
+
+def test_a_document_whose_shard_comes_back_meanwhile_is_found(
+    client: TestClient, wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Service.catalogue
+
+    def then_it_is_back(service: Service) -> Catalogue:
+        found = listed(service)
+        wires.faults.clear()
+        wait_for(lambda: service.cluster is not None and all(one.up for one in service.cluster.states()))
+        return found
+
+    wires.faults[LOST] = dies_at()
+    monkeypatch.setattr(Service, "catalogue", then_it_is_back)
+    found = client.get("/documents/canola.md")
+    assert (found.status_code, found.json()["doc_id"]) == (200, "canola.md"), found.text

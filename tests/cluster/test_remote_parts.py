@@ -78,7 +78,9 @@ def test_the_error_goes_from_process_to_process(kind: type[PartMissing]) -> None
     [
         ({}, "'cluster' is missing"),
         ({"cluster": "x", "shards": 2}, "unknown argument 'shards'"),
-        ({"cluster": "x", "auth": "yes"}, "auth is 'yes'"),
+        ({"cluster": "x", "auth": False}, "unknown argument 'auth'"),
+        ({"cluster": "x", "replicas": "two"}, "replicas is 'two'"),
+        ({"cluster": "x", "max_replicas": 1.5}, "max_replicas is 1.5"),
         ({"cluster": "x", "replicas": 3, "max_replicas": 1}, "3 replicas, and at most 1"),
         ({"cluster": "x", "settings": {"nothing": {}}}, "unknown section 'nothing'"),
     ],
@@ -86,6 +88,12 @@ def test_the_error_goes_from_process_to_process(kind: type[PartMissing]) -> None
 def test_what_a_serve_config_says_wrong_is_named(args: dict[str, object], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         app(args)
+
+
+def test_a_serve_config_heeds_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUOTH_SERVICE_SHARD_SECONDS", "much")
+    with pytest.raises(SettingsError, match="shard_seconds"):
+        app({"cluster": str(tmp_path)})
 
 
 def test_a_serve_config_needs_an_index(tmp_path: Path) -> None:
@@ -96,8 +104,9 @@ def test_a_serve_config_needs_an_index(tmp_path: Path) -> None:
 def test_a_plan_is_meant_from_where_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shards_of(corpus(tmp_path / "corpus"), tmp_path / "shards", shards=3)
     monkeypatch.chdir(tmp_path)
-    given = serving_plan("shards", NO_OVERRIDES, replicas=2, max_replicas=None, auth=True, spread=True)
+    given = serving_plan("shards", NO_OVERRIDES, replicas=2, max_replicas=None, auth=True, spread=True, sized=True)
     assert (given.shards, given.replicas, given.max_replicas) == (3, 2, 2)
+    assert given.memory(0) == 1_300 * given.sentences[0] > 0
     assert given.plan.index == str(tmp_path / "shards")
     assert given.plan.state == tmp_path / ".quoth-service"
     assert given.plan.keys == tmp_path / ".quoth-service" / "keys.json"

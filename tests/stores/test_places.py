@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from quoth.errors import IndexFault, SettingsError
-from quoth.stores.places import Changed, Place, file_of, open_place
+from quoth.stores.places import Changed, Place, file_of, open_place, put_again
 
 from .object_storage import BUCKET, Storage, object_storage
 
@@ -78,6 +78,29 @@ def test_a_place_can_be_sent_to_another_process(place: Place) -> None:
 def test_a_bucket_that_is_not_there(storage: Storage) -> None:
     with pytest.raises(IndexFault, match="s3://no-such-bucket/x"):
         open_place("s3://no-such-bucket/x").put("a", b"", over=None)
+
+
+@pytest.mark.parametrize("uri", ["s3://KEY:SECRET@bucket/p", "s3://bucket/p?sig=SECRET", "s3://bucket/p#SECRET"])
+def test_an_address_with_a_secret_is_refused_and_not_repeated(uri: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        open_place(uri)
+
+    assert "SECRET" not in str(caught.value) + caught.value.hint.replace("AWS_SECRET", "")
+
+
+@pytest.mark.parametrize("uri", ["s3:/bucket/p", "file:/index"])
+def test_an_address_with_one_slash_is_no_folder(uri: str) -> None:
+    with pytest.raises(SettingsError, match="one slash"):
+        open_place(uri)
+
+
+def test_a_write_that_is_done_again_finds_its_own(place: Place) -> None:
+    put_again(place, "a", b"1", over=None)
+    put_again(place, "a", b"1", over=None)
+
+    with pytest.raises(Changed):
+        put_again(place, "a", b"2", over=None)
+    assert (place.get("a") or (b"",))[0] == b"1"
 
 
 def test_addresses_of_other_kinds_are_refused() -> None:

@@ -20,10 +20,10 @@ from quoth.cluster.batch_hosts import Hosts, fits_everywhere, start_hosts
 from quoth.cluster.batch_output import AnswerFile, Kept, Origin, Output, pass_over, unaskable, unreadable
 from quoth.cluster.batch_plan import Batch, Placement
 from quoth.cluster.batch_worker import Job, Unaskable, answer
-from quoth.cluster.faults import Failed, raise_again
+from quoth.cluster.faults import some_done
 from quoth.cluster.nodes import alive, connected
 from quoth.cluster.quiet import native_talk_aside
-from quoth.errors import ClusterFault, PartMissing, SettingsError
+from quoth.errors import ClusterFault, PartMissing, QuothError, SettingsError
 from quoth.profiles import parse_profile
 from quoth.protocols import Progress
 from quoth.questions import UnreadableLine
@@ -121,8 +121,8 @@ class _Desk:
             elif isinstance(found := next(left), Unaskable):
                 self.problems.append(unaskable(one, found.why))
             else:
-                lines.append(found + "\n")
-        self._output.write("".join(lines))
+                lines.append((one, found + "\n"))
+        self._output.write(lines)
         self.answered += len(lines)
         self._done += len(chunk.asked)
         if self._progress:
@@ -157,7 +157,9 @@ def _pass_over(
         analyse(question, profile=profile, settings=settings.retrieval)
 
     origin = Origin(info.digest, settings.digest)
-    return pass_over(asked, output.lines(), origin=origin, check=check, place=str(output.path))
+    return pass_over(
+        asked, output.lines(), filters=output.filters(), origin=origin, check=check, place=str(output.path)
+    )
 
 
 def _chunks(asked: Iterator[Question | UnreadableLine]) -> Iterator[_Chunk]:
@@ -169,15 +171,13 @@ def _in_order(
     chunks: Iterator[_Chunk], batch: Batch, index: _Index
 ) -> Iterator[tuple[_Chunk, tuple[str | Unaskable, ...]]]:
     """Each chunk with its answers. Only so many are under way, or wait for one before them, however many there are."""
-    import ray
-
     send = _sender(batch, index)
     waiting: deque[tuple[_Chunk, Any]] = deque()
     given: dict[Any, Any] = {}
     under_way: set[Any] = set()
 
     def settle() -> Iterator[tuple[_Chunk, tuple[str | Unaskable, ...]]]:
-        for task in ray.wait(list(under_way), num_returns=1)[0]:
+        for task in some_done(list(under_way)):
             under_way.remove(task)
             given[task] = _outcome(task)  # at once: a node that dies takes with it what was not fetched
         while waiting and waiting[0][1] in given:
@@ -235,15 +235,14 @@ def _outcome(task: Any) -> Any:  # noqa: ANN401 - a reference of Ray's, and what
         return error
 
 
-def _checked(chunk: _Chunk, outcome: tuple[str | Unaskable, ...] | Failed | Exception) -> tuple[str | Unaskable, ...]:
-    if isinstance(outcome, Failed) and not issubclass(outcome.kind, PartMissing):
-        raise_again(outcome)
-    if isinstance(outcome, Failed | Exception):
-        said = outcome.message if isinstance(outcome, Failed) else str(outcome)
+def _checked(chunk: _Chunk, outcome: tuple[str | Unaskable, ...] | Exception) -> tuple[str | Unaskable, ...]:
+    if isinstance(outcome, QuothError) and not isinstance(outcome, PartMissing):
+        raise outcome
+    if isinstance(outcome, Exception):
         named = next((one.id for one in chunk.questions), "")
-        why = next((line.strip() for line in said.splitlines() if line.strip()), type(outcome).__name__)
+        why = next((line.strip() for line in str(outcome).splitlines() if line.strip()), type(outcome).__name__)
         raise ClusterFault(
             f"question {named} and those right after it could not be answered: {why[:300]}",
             hint="The answers before it are written; the same command goes on there. Fewer --workers need less memory.",
-        ) from (outcome if isinstance(outcome, Exception) else None)
+        ) from outcome
     return outcome

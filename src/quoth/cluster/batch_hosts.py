@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from quoth.cluster.faults import Failed, failed, raise_again
 from quoth.cluster.nodes import alive
 from quoth.errors import PartLost, QuothError
 from quoth.settings import StoreSettings
@@ -36,7 +35,7 @@ class _Host:
         try:
             return self._host.call(entry, method, args)
         except QuothError as error:
-            return failed(error)
+            return error
 
 
 def fits_everywhere(cluster: Cluster) -> bool:
@@ -69,8 +68,8 @@ def hosted_store(index: str, hosts: Hosts, settings: StoreSettings) -> RemoteSto
             given = ray.get(hosts[place].call.remote(entry, method, args))
         except ray.exceptions.RayError as error:
             raise PartLost(shard_name(place, len(hosts)), type(error).__name__) from error
-        if isinstance(given, Failed):
-            raise_again(given)
+        if isinstance(given, QuothError):
+            raise given
         return given
 
     return RemoteStore(index, ask, layout=_layout(settings), strict=True)

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from quoth.cluster.batch_hosts import Hosts, hosted_store
-from quoth.cluster.faults import Failed, failed
 from quoth.errors import IndexMismatch, QuestionError, QuothError
 from quoth.interfaces.python import Quoth
 from quoth.render import json_line, outcome_json
@@ -41,13 +40,13 @@ _opened: dict[str, Quoth] = {}
 """By the job. A process of Ray's works for one driver, and so for one job."""
 
 
-def answer(job: Job, questions: Sequence[Question]) -> tuple[str | Unaskable, ...] | Failed:
+def answer(job: Job, questions: Sequence[Question]) -> tuple[str | Unaskable, ...] | QuothError:
     """For each question its line of JSON, or why it cannot be asked."""
     try:
         quoth = _opened.get(job.id) or _open(job)
         return tuple(_line(quoth, question, job) for question in questions)
     except QuothError as error:
-        return failed(error)
+        return error
 
 
 def _open(job: Job) -> Quoth:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from quoth.cluster.handles import HandleTransport
@@ -42,13 +43,42 @@ def checked(plan: Plan) -> Cluster:
     return cluster
 
 
+def running_at() -> tuple[str, int] | None:
+    """Where Ray Serve listens on this cluster; None where it does not run yet."""
+    from ray.serve.context import _get_global_client  # nothing that is public says it
+
+    client = _get_global_client(raise_if_no_controller_running=False)
+    return None if client is None else (str(client.http_config.host), int(client.http_config.port))
+
+
+def check_running(host: str, port: int) -> int | None:
+    """The port of a Serve that runs already; None where none does. `ClusterFault` where we cannot go along with it."""
+    from ray import serve
+
+    running = running_at()
+    if running is None:
+        return None
+    if _APP in _applications(serve):
+        raise ClusterFault(
+            "an index is served on this cluster already",
+            hint="Stop the command that serves it, or end its service with `serve shutdown`.",
+        )
+    if running[0] != host or port not in (0, running[1]):  # nobody can tell it otherwise
+        raise ClusterFault(
+            f"Ray Serve runs on this cluster already, and listens on {running[0]}, port {running[1]}",
+            hint=f"Give --host {running[0]} --port {running[1]}, or end it with `serve shutdown`.",
+        )
+    return running[1]
+
+
 @contextmanager
 def deployed(serving: ServingPlan, cluster: Cluster, *, host: str, port: int, everywhere: bool) -> Iterator[None]:
     """Deployed while the block runs, and taken away after it. `everywhere`: every node listens."""
     from ray import serve
+    from ray.serve.exceptions import RayServeException
 
     logging.getLogger("ray.serve").setLevel(logging.WARNING)  # it speaks of itself
-    others = [name for name in _applications(serve) if name != _APP]
+    ran = check_running(host, port) is not None
     try:
         serve.start(
             proxy_location="EveryNode" if everywhere else "HeadOnly",
@@ -57,7 +87,7 @@ def deployed(serving: ServingPlan, cluster: Cluster, *, host: str, port: int, ev
         )
         try:
             serve.run(application(serving), name=_APP, route_prefix="/")
-        except RuntimeError as error:  # Serve's word for a replica that cannot start
+        except (RuntimeError, RayServeException) as error:  # a replica that cannot start, or a path that is taken
             raise ClusterFault(
                 f"the service cannot be started on the cluster: {str(error).splitlines()[0]}",
                 hint="See the logs of Ray Serve on its nodes.",
@@ -66,14 +96,15 @@ def deployed(serving: ServingPlan, cluster: Cluster, *, host: str, port: int, ev
         _check_listening(host, port)
         yield
     finally:
-        if others:
-            serve.delete(_APP)
-        else:
+        there = set(_applications(serve))
+        if not ran and there <= {_APP}:
             serve.shutdown()  # type: ignore[no-untyped-call]
+        elif _APP in there:
+            serve.delete(_APP)
 
 
 def _check_listening(host: str, port: int) -> None:
-    """A Serve that runs on the cluster already listens where it was told to then, and nobody can tell it otherwise."""
+    """Serve says nothing where it cannot listen."""
     end = time.monotonic() + _LISTEN_SECONDS
     while True:
         try:
@@ -82,8 +113,8 @@ def _check_listening(host: str, port: int) -> None:
         except OSError as error:
             if time.monotonic() > end:
                 raise ClusterFault(
-                    f"nobody listens on {host}, port {port}: Ray Serve may run there already, on another port",
-                    hint="Give --host and --port as it was started with, or end it with `serve shutdown`.",
+                    f"nobody listens on {host}, port {port}",
+                    hint="See the logs of Ray Serve on its nodes: it may be no address of theirs.",
                 ) from error
             time.sleep(0.2)
 
@@ -93,7 +124,7 @@ def _applications(serve: Any) -> list[str]:  # noqa: ANN401 - a module
 
 
 def _check_shards(serving: ServingPlan, cluster: Cluster) -> None:
-    """Have every shard opened where it is hosted; the first that cannot be is an error."""
+    """Have every shard opened where it is hosted; the first that cannot be, or is of another index, is an error."""
     from ray import serve
 
     handles = [serve.get_deployment_handle(shard_deployment_name(one), _APP) for one in range(serving.shards)]
@@ -101,14 +132,15 @@ def _check_shards(serving: ServingPlan, cluster: Cluster) -> None:
 
     def opened(place: int) -> None:
         try:
-            transport(place, cluster.shards[place], "info", ())
+            info = transport(place, cluster.shards[place], "info", ())
         except PartLost as lost:
             raise ClusterFault(
                 f"shard {place + 1} of {serving.shards} does not answer: {lost.why}",
                 hint="See the logs of Ray Serve on its nodes.",
             ) from lost
         except IndexFault as fault:
-            raise IndexDamaged(str(fault), hint="Publish the index anew, or ingest again.") from fault
+            raise IndexDamaged(str(fault), hint=manifest.PUBLISH) from fault
+        manifest.check(serving.plan.index, replace(cluster, shards=(cluster.shards[place],)), [info])
 
     with ThreadPoolExecutor(min(32, serving.shards)) as pool:
         list(pool.map(opened, range(serving.shards)))

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import NoReturn
+from functools import cache
+from typing import Any
 
-from quoth.errors import ClusterFault, QuothError
+from quoth.errors import ClusterFault
 
+_log = logging.getLogger(__name__)
+_LONG = 60.0
+"""Seconds after which a user wonders."""
 AGAIN = "Run the same command again: what was embedded is kept. The logs of Ray say more."
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """An error that a process of the cluster met, fit to be sent: which one it is, its sentence and its hint."""
-
-    kind: type[QuothError]
-    message: str
-    hint: str
-
-
-def failed(error: QuothError) -> Failed:
-    return Failed(type(error), str(error), error.hint)
-
-
-def raise_again(one: Failed) -> NoReturn:
-    """The error as it was met, here."""
-    error = one.kind.__new__(one.kind)  # errors take what they please, and have their sentence from it
-    QuothError.__init__(error, one.message, hint=one.hint)
-    raise error
 
 
 @contextmanager
@@ -41,9 +25,29 @@ def on_the_cluster() -> Iterator[None]:
     try:
         yield
     except (RayError, ExecutionTimeoutError, SystemException) as error:
-        raise ClusterFault(f"the cluster could not finish: {_last_line(error)}", hint=AGAIN) from error
+        raise ClusterFault(f"the cluster could not finish: {last_line(error)}", hint=AGAIN) from error
 
 
-def _last_line(error: BaseException) -> str:
+def some_done(tasks: list[Any]) -> Sequence[Any]:
+    """Those of the tasks that are done, once one is. Who waits for long is told why that may be.
+
+    A cluster without a free CPU takes tasks and says nothing.
+    """
+    import ray
+
+    done, _ = ray.wait(tasks, num_returns=1, timeout=_LONG)
+    if not done:
+        _warn_once()
+        done, _ = ray.wait(tasks, num_returns=1)
+    found: Sequence[Any] = done
+    return found
+
+
+@cache
+def _warn_once() -> None:
+    _log.warning("nothing has come back for %.0f s: the cluster may have no free CPU; see `ray status`", _LONG)
+
+
+def last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][:300] if lines else type(error).__name__

@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from quoth.errors import IndexFault, PartLost
+from quoth.stores.sharded.host import version_of
 from quoth.stores.sharded.manifest import ShardEntry
-
-Entry: TypeAlias = tuple[str, int, str]
-"""What names a version of a shard: its folder, generation and digest. The rest of an entry is told once."""
 
 OPEN_SECONDS = 600.0
 """In which a shard must be opened, be it copied from object storage first."""
 _ATTEMPTS = 2
-"""In the time of one call: a replica that died or hangs need not cost the answer where there is another."""
+"""In the time of one call: a replica that died need not cost the answer where there is another. One that takes too long
+is not asked again: whoever is slow under load would get more of it."""
 _PAUSE_SECONDS = 0.05
 
 
@@ -26,10 +25,6 @@ class Said:
 
     kind: Literal["given", "refused", "unknown"]
     value: Any
-
-
-def key_of(entry: ShardEntry) -> Entry:
-    return entry.folder, entry.generation, entry.digest
 
 
 class HandleTransport:
@@ -42,35 +37,37 @@ class HandleTransport:
     def __call__(self, place: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
         handle = self._shards[place % len(self._shards)]
         seconds = OPEN_SECONDS if method == "info" else self._seconds
-        said: Said = self._sent(place, seconds, handle.ask, key_of(entry), method, args)
+        end = time.monotonic() + seconds
+        # The rest of an entry is told once, to a replica that has not opened it.
+        said = self._sent(place, seconds, end, handle.ask, version_of(entry), method, args)
         if said.kind == "unknown":
-            said = self._sent(place, seconds, handle.ask_of, entry, method, args)
+            said = self._sent(place, seconds, end, handle.ask_of, entry, method, args)
         if said.kind == "refused":
             raise IndexFault(str(said.value))
         return said.value
 
-    def _sent(self, place: int, seconds: float, method: Any, *args: object) -> Said:  # noqa: ANN401 - of a handle
+    @staticmethod
+    def _sent(place: int, seconds: float, end: float, method: Any, *args: object) -> Said:  # noqa: ANN401 - of a handle
         from grpc import RpcError  # type: ignore[import-untyped]
         from ray.exceptions import RayError
         from ray.serve.exceptions import RayServeException
 
-        end = time.monotonic() + seconds
-        why = ""
-        for attempt in range(_ATTEMPTS):
+        why = f"it did not answer within {seconds:g} s"
+        for _ in range(_ATTEMPTS):
             left = end - time.monotonic()
             if left <= 0:
                 break
             response = method.remote(*args)
             try:
-                said: Said = response.result(timeout_s=left if attempt == _ATTEMPTS - 1 else left / 2)
+                said: Said = response.result(timeout_s=left)
                 return said
-            except TimeoutError:
+            except TimeoutError as error:
                 response.cancel()
-                why = f"it did not answer within {seconds:g} s"
+                raise PartLost(f"shard {place + 1}", f"it did not answer within {seconds:g} s") from error
             except (RayError, RayServeException, RpcError) as error:
                 why = _short(error)
                 time.sleep(min(_PAUSE_SECONDS, seconds))  # for Serve to notice who is gone
-        raise PartLost(f"shard {place + 1}", why or f"it did not answer within {seconds:g} s")
+        raise PartLost(f"shard {place + 1}", why)
 
 
 def _short(error: Exception) -> str:

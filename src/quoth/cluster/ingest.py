@@ -8,18 +8,19 @@ that was interrupted leaves the published index as it was, and the next one goes
 from __future__ import annotations
 
 import math
+import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from quoth.cluster import parts, pipeline
-from quoth.cluster.faults import AGAIN, Failed, on_the_cluster, raise_again
-from quoth.cluster.nodes import alive, connected
+from quoth.cluster.faults import AGAIN, on_the_cluster, some_done
+from quoth.cluster.nodes import alive, check_sees, connected
 from quoth.cluster.parts import WORK, Part
 from quoth.cluster.pieces import Pieces
 from quoth.cluster.pipeline import Asked, Group, Looked, Task
@@ -28,21 +29,21 @@ from quoth.cluster.state import State
 from quoth.corpus.changes import unread_under_another
 from quoth.corpus.load import Found, find_files
 from quoth.corpus.tally import Tally, gone
-from quoth.errors import ClusterFault, UnreadableFile
+from quoth.errors import ClusterFault, QuothError, UnreadableFile
 from quoth.ingest import IngestReport, check_found, none_read, profile_changed, with_successors
-from quoth.machine import available_cores
 from quoth.protocols import Progress
 from quoth.settings import Overrides, Settings
 from quoth.stores.places import Place, open_place
 from quoth.stores.sharded import assign, build, listing, lock, manifest
 from quoth.stores.sharded.manifest import Cluster, ShardEntry
-from quoth.types import IndexInfo
+from quoth.types import IndexInfo, Known
 
 _MOST_FILES = 64
 """Of one group: what is said of the files of a group comes back at once."""
 _ATTEMPTS = 3
 """How often writing a shard is begun anew when its process dies."""
-_OURS = re.compile(r"shard-\d{3,}-[0-9a-f]{8}")
+_OURS = re.compile(r"(shard-\d{3,}-[0-9a-f]{8})[./]")
+_HALF_WRITTEN = re.compile(r"\.(cluster\.json|shard-\d{3,}-[0-9a-f]{8}\.[a-z.]+)\.\d+-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class ClusterIngest:
 
 def ingest(job: ClusterIngest, *, progress: Progress | None) -> IngestReport:
     """Bring the index at `job.output` up to date with the files under `job.paths`, on a cluster."""
+    # Processes of the cluster run in folders of their own.
+    job = replace(job, paths=tuple(path.absolute() for path in job.paths))
     found = find_files(job.paths)
     check_found(found)
     place = open_place(job.output)
@@ -69,9 +72,10 @@ def ingest(job: ClusterIngest, *, progress: Progress | None) -> IngestReport:
         state = State(place, shards=job.shards, profile=job.profile, overrides=job.overrides)
         run = _Run(state, job, found, progress)
         with connected(job.address):
+            check_sees(place, f"{WORK}/seen-{os.urandom(4).hex()}")
             run.read()
             if not run.changed and state.before is not None:
-                _clean(place, keep=None)
+                run.clean_work(state.known)
                 return run.report(state.before.info, ())
             made = run.write()
         return run.publish(made, still_held)
@@ -95,6 +99,7 @@ class _Run:
         for error in found.closed:
             self._tally.refuse(error, kept=False)
         self._kept = Pieces()
+        self._earlier: list[Part] = []
         self._put: dict[str, str] = {}
 
     @property
@@ -106,6 +111,7 @@ class _Run:
         """Have every file read and what is new embedded; nothing is published."""
         state = self._state
         for part in parts.find_all(state.place, state.key):
+            self._earlier.append(part)
             self._kept.add(part)
         workers = self._job.workers or _cpus()
         _check_gpus(self._job.gpus_per_worker)
@@ -119,6 +125,7 @@ class _Run:
                 state.settings.embedding,
                 threads=1,
                 device="cuda" if self._job.gpus_per_worker else state.settings.embedding.device,
+                path=state.settings.embedding.path and str(Path(state.settings.embedding.path).absolute()),
             ),
         )
         unread: list[pipeline.Unread] = []
@@ -157,11 +164,11 @@ class _Run:
             waiting = {task.remote(whole, plan): number for number, plan in plans.items()}
             while waiting:
                 self._tell("indexing", len(made), len(plans))
-                [ready], _ = ray.wait(list(waiting), num_returns=1)
-                one: Made | Failed = ray.get(ready)
-                if isinstance(one, Failed):
-                    raise_again(one)
-                made[waiting.pop(ready)] = one
+                for ready in some_done(list(waiting)):
+                    one: Made | QuothError = ray.get(ready)
+                    if isinstance(one, QuothError):
+                        raise one
+                    made[waiting.pop(ready)] = one
         self._tell("indexing", len(made), len(plans))
         return tuple(made.get(number) for number in range(state.shards))
 
@@ -179,6 +186,7 @@ class _Run:
         manifest.check(state.place.uri, cluster, infos)
         still_held()
         manifest.write(state.place, cluster, over=state.version)
+        self.clean_work({doc_id: one for shard in known for doc_id, one in shard.items()})
         _clean(state.place, keep={entry.folder for entry in (*entries, *state.entries)})
         return self.report(cluster.info, made)
 
@@ -188,9 +196,7 @@ class _Run:
         replaced = {
             doc_id: some
             for number, one in enumerate(made or [None] * state.shards)
-            for doc_id, some in (
-                one.replaced if one else read_replaced(state.place, state.entries[number].folder)
-            ).items()
+            for doc_id, some in (one.replaced if one else read_replaced(state.place, state.entries[number])).items()
         }
         return IngestReport(
             info=info,
@@ -204,6 +210,24 @@ class _Run:
             removed=tuple(doc_id for doc_id in self._gone if doc_id in leaving and doc_id not in tally.renamed),
             gone=tuple(doc_id for doc_id in self._gone if doc_id not in leaving),
         )
+
+    def clean_work(self, known: Mapping[str, Known]) -> None:
+        """Remove what was kept on the way to the index that knows these.
+
+        A part stays that another ingest left, one of other files, while it holds a document that is not in the index.
+        """
+        looked_at = {file.doc_id for file in self._found.files}
+        place = self._state.place
+        others = {
+            part.name
+            for part in self._earlier
+            for piece in part.pieces
+            if (doc_id := piece.taken.doc_id) not in looked_at
+            and (doc_id not in known or known[doc_id].fingerprint != piece.fingerprint)
+        }
+        place.remove([name for name in place.names(WORK) if str(PurePosixPath(name).with_suffix("")) not in others])
+        if place.folder is not None and not others:
+            shutil.rmtree(place.folder / WORK, ignore_errors=True)  # folders without files
 
     def _groups(self, workers: int) -> Iterator[Group]:
         """The files by shard, so that a part holds documents of one, and in small groups, so that none is idle."""
@@ -223,8 +247,8 @@ class _Run:
         files = sentences = 0
         for one in told:
             match one:
-                case Failed():
-                    raise_again(one)
+                case QuothError():
+                    raise one
                 case Part():
                     self._kept.add(one)
                     sentences += one.sentences
@@ -271,17 +295,17 @@ def _check_gpus(wanted: float) -> None:
 
 
 def _cpus() -> int:
-    return max(1, int(sum(node["Resources"].get("CPU", 0) for node in alive().values()))) or available_cores()
+    return max(1, int(sum(node["Resources"].get("CPU", 0) for node in alive().values())))
 
 
-def _clean(place: Place, *, keep: Collection[str] | None) -> None:
-    """Remove what was kept on the way, and the shards of before; None keeps every shard."""
-    place.remove(list(place.names(WORK)))  # first: nothing may tell of a finished shard that is not there any more
-    if place.folder is not None:
-        shutil.rmtree(place.folder / WORK, ignore_errors=True)  # folders without files
-    if keep is not None:
-        ours = [name for name in place.names("") if _OURS.match(name)]
-        place.remove([name for name in ours if re.split(r"[./]", name, maxsplit=1)[0] not in keep])
+def _clean(place: Place, *, keep: Collection[str]) -> None:
+    """Remove the shards of before, and what a process that was killed left while it wrote."""
+    doomed = []
+    for name in place.names(""):
+        ours = _OURS.match(name)
+        if (ours and ours[1] not in keep) or _HALF_WRITTEN.fullmatch(name):
+            doomed.append(name)
+    place.remove(doomed)
 
 
 def _info(before: Cluster | None, entry: ShardEntry) -> IndexInfo:

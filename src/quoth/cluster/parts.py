@@ -14,6 +14,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -137,7 +138,10 @@ def write(
 def find(place: Place, name: str) -> Part | None:
     """The part of that name; None where it was not finished."""
     found = place.get(f"{name}.json")
-    return None if found is None else _parsed(found[0])
+    if found is None:
+        return None
+    with kept_work(place, f"{name}.json"):
+        return _parsed(found[0])
 
 
 def find_all(place: Place, key: str) -> Iterator[Part]:
@@ -155,10 +159,7 @@ def read(place: Place, part: Part, model: ModelIdentity) -> tuple[Embedded, ...]
     arrow, parquet = _arrow()
     found = place.get(f"{part.name}.parquet")
     if found is None or hashlib.sha256(found[0]).hexdigest() != part.file.sha256:
-        raise IndexDamaged(
-            f"{place.uri}/{part.name}.parquet is missing or is not what was written",
-            hint=f"Remove {place.uri}/{WORK} and run the same command again.",
-        )
+        raise _damaged(place, f"{part.name}.parquet")
     table = parquet.read_table(arrow.BufferReader(found[0]))
     return tuple(
         Embedded(
@@ -169,6 +170,15 @@ def read(place: Place, part: Part, model: ModelIdentity) -> tuple[Embedded, ...]
         )
         for row in table.to_pylist()
     )
+
+
+@contextmanager
+def kept_work(place: Place, name: str) -> Iterator[None]:
+    """What was kept under this name is made sense of; `IndexDamaged` where there is none in it."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _damaged(place, name) from error
 
 
 def packed(found: Read) -> bytes:
@@ -208,6 +218,13 @@ def _undated(value: dict[str, Any]) -> object:
     if set(value) == {"$datetime"}:
         return datetime.fromisoformat(value["$datetime"])
     return date.fromisoformat(value["$date"]) if set(value) == {"$date"} else value
+
+
+def _damaged(place: Place, name: str) -> IndexDamaged:
+    return IndexDamaged(
+        f"{place.uri}/{name} is missing or is not what was written",
+        hint=f"Remove {place.uri}/{WORK} and run the same command again.",
+    )
 
 
 def _put(place: Place, name: str, content: bytes) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quoth.cluster import parts
-from quoth.cluster.faults import Failed, failed
 from quoth.cluster.parts import Chunk, Lot, Part, Piece
 from quoth.cluster.quiet import native_talk_aside
 from quoth.corpus.changes import taken
@@ -34,7 +33,10 @@ progress."""
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A file, the fingerprint that its document has in the index, and the runs that parts hold by fingerprint."""
+    """A file, the fingerprint that its document has in the index, and the runs that parts hold by fingerprint.
+
+    A file that only moved with its folder counts as unchanged: the index keeps the folder that it was read from.
+    """
 
     file: SourceFile
     known: str | None
@@ -74,7 +76,7 @@ class Looked:
     unread: tuple[Unread, ...]
 
 
-Told = Looked | Part | Failed
+Told = Looked | Part | QuothError
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Readers:
                 for one in self.read(group):
                     yield {"one": [one]}
             except QuothError as error:
-                yield {"one": [failed(error)]}
+                yield {"one": [error]}
 
     def read(self, group: Group) -> Iterator[Lot | Looked]:
         """The lots of a group, and then what is to be said of its files."""
@@ -182,7 +184,7 @@ class Embedders:
             try:
                 yield {"told": [self.kept(one) if isinstance(one, Lot) else one]}
             except QuothError as error:
-                yield {"told": [failed(error)]}
+                yield {"told": [error]}
 
     def kept(self, lot: Lot) -> Part:
         """The part of a lot; one that is there already is not made again."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from quoth.cluster.nodes import alive
 from quoth.errors import SettingsError
 from quoth.interfaces.http.service import Plan
-from quoth.settings import Overrides
+from quoth.settings import Overrides, environment_settings
 from quoth.stores.places import open_place
 from quoth.stores.sharded import manifest
 
@@ -24,8 +25,8 @@ _ACTOR = {
     "num_cpus": _CPUS,
     "runtime_env": {
         "env_vars": {
-            # Straight from replica to replica, behind Ray's own authentication. A Ray that does not know this variable
-            # takes calls through its object store, which is slower and no different otherwise.
+            # Straight from replica to replica; only with Ray's token are they asked who they are. A Ray that does not
+            # know this variable takes calls through its object store, which is slower and no different otherwise.
             "RAY_SERVE_USE_GRPC_BY_DEFAULT": "1",
             "RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH": str(2**31 - 1),  # for the text of a large document
         }
@@ -37,21 +38,42 @@ _BUSY_CALLS = 4
 """At which a shard gets another replica, where it may."""
 _LOOK_SECONDS, _HANGS_SECONDS = 5.0, 10.0
 """How often Serve asks a replica for its health, and after how long without an answer it is replaced."""
+_SENTENCE_BYTES = 1_300
+"""Of memory that a shard takes for each of its sentences, about; docs/scale.md has the measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServingPlan:
-    """What is served, and how often. `spread`: no two replicas of a shard on one node."""
+    """What is served, and how often. `sentences` are those of each shard; `sized` has Ray place them by their memory.
+
+    `spread`: no two replicas of a shard on one node.
+    """
 
     plan: Plan
-    shards: int
+    sentences: tuple[int, ...]
     replicas: int
     max_replicas: int
     spread: bool
+    sized: bool
+
+    @property
+    def shards(self) -> int:
+        return len(self.sentences)
+
+    def memory(self, place: int) -> int:
+        """What a replica of this shard takes, about; a process takes some more, whatever it hosts."""
+        return _SENTENCE_BYTES * self.sentences[place]
 
 
 def serving_plan(
-    cluster: str, overrides: Overrides, *, replicas: int, max_replicas: int | None, auth: bool, spread: bool
+    cluster: str,
+    overrides: Overrides,
+    *,
+    replicas: int,
+    max_replicas: int | None,
+    auth: bool,
+    spread: bool,
+    sized: bool,
 ) -> ServingPlan:
     """`SettingsError` for numbers that cannot be; `IndexFault` where no index is published."""
     most = replicas if max_replicas is None else max_replicas
@@ -62,31 +84,35 @@ def serving_plan(
         )
     place = open_place(cluster)
     plan = Plan(index=place.uri, overrides=_here(overrides), profile=None, auth=auth)
-    return ServingPlan(plan, len(manifest.read(place).shards), replicas, most, spread)
+    sentences = tuple(entry.sentences for entry in manifest.read(place).shards)
+    return ServingPlan(plan, sentences, replicas, most, spread, sized)
 
 
 def app(args: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an Application of Serve's
-    """For Serve configs: `cluster` is needed; `replicas`, `max_replicas`, `auth` and `settings` may be given.
+    """For Serve configs: `cluster` is needed; `replicas`, `max_replicas` and `settings` may be given.
 
-    `settings` are sections of settings, as in `quoth.yaml`. Replicas of a shard are put on different nodes.
+    `settings` are sections of settings, as in `quoth.yaml`; `QUOTH_…` variables of the environment come over them. Keys
+    are always asked for: Serve listens where it is told to, which is not for this machine alone. Replicas of a shard
+    are put on different nodes, and each on one that has the memory for it.
     """
-    known = {"cluster", "replicas", "max_replicas", "auth", "settings"}
+    known = {"cluster", "replicas", "max_replicas", "settings"}
     if unknown := sorted(set(args) - known):
         raise SettingsError(f"unknown argument '{unknown[0]}'", hint=f"There are: {', '.join(sorted(known))}.")
     if "cluster" not in args:
         raise SettingsError("the argument 'cluster' is missing", hint="Give the address of the index: s3://…")
-    replicas = int(args.get("replicas", 1))
+    replicas = _number("replicas", args.get("replicas", 1))
     most = args.get("max_replicas")
-    overrides = Overrides(file=args.get("settings") or {}, environment={}, flags={})
+    overrides = Overrides(file=args.get("settings") or {}, environment=environment_settings(os.environ), flags={})
     overrides.over({}, profile="none")  # what is wrong with them is said now
     return application(
         serving_plan(
             str(args["cluster"]),
             overrides,
             replicas=replicas,
-            max_replicas=None if most is None else int(most),
-            auth=_truth(args.get("auth", True)),
+            max_replicas=None if most is None else _number("max_replicas", most),
+            auth=True,
             spread=replicas > 1,
+            sized=True,
         )
     )
 
@@ -102,7 +128,7 @@ def application(serving: ServingPlan) -> Any:  # noqa: ANN401 - an Application o
         .options(
             name=shard_deployment_name(place),
             max_ongoing_requests=_SHARD_CALLS,
-            ray_actor_options=_ACTOR,
+            ray_actor_options={**_ACTOR, "memory": serving.memory(place)} if serving.sized else _ACTOR,
             logging_config={"enable_access_log": False},
             **health,
             **_scaled(serving, busy=_BUSY_CALLS),
@@ -134,6 +160,13 @@ def nodes_for_replicas() -> int:
     return sum(1 for node in alive().values() if node["Resources"].get("CPU", 0) >= _CPUS)
 
 
+def has_memory(serving: ServingPlan) -> bool:
+    """Whether the nodes that there are have the memory that the shards take: else Ray would wait for others."""
+    nodes = sorted(int(node["Resources"].get("memory", 0)) for node in alive().values())
+    needed = sorted(serving.memory(place) for place in range(serving.shards) for _ in range(serving.replicas))
+    return needed[-1] <= nodes[-1] and 2 * sum(needed) <= sum(nodes)
+
+
 def _scaled(serving: ServingPlan, *, busy: int) -> dict[str, Any]:
     apart = {"max_replicas_per_node": 1} if serving.spread else {}
     if serving.max_replicas == serving.replicas:
@@ -155,7 +188,7 @@ def _here(overrides: Overrides) -> Overrides:
     return replace(overrides, flags={**overrides.flags, **paths})
 
 
-def _truth(value: object) -> bool:
-    if isinstance(value, bool):
+def _number(name: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise SettingsError(f"auth is {value!r}", hint="Give true or false.")
+    raise SettingsError(f"{name} is {value!r}", hint="Give a whole number.")

@@ -13,14 +13,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from quoth.cluster import parts
-from quoth.cluster.faults import Failed, failed
 from quoth.cluster.parts import WORK, Embedded, Part
 from quoth.corpus.documents import split_document
 from quoth.errors import IndexDamaged, ModelError, QuothError
@@ -30,9 +29,10 @@ from quoth.protocols import Progress
 from quoth.stores.embedded import EmbeddedStore, generations
 from quoth.stores.embedded.faults import writing
 from quoth.stores.embedded.rows import embedding_key
-from quoth.stores.places import File, Place, file_of
+from quoth.stores.places import Changed, File, Place, file_of, put_again
 from quoth.stores.sharded import build, listing
-from quoth.stores.sharded.manifest import PUBLISH, ShardEntry
+from quoth.stores.sharded.fetched import lacking
+from quoth.stores.sharded.manifest import PUBLISH, ShardEntry, replaced_of
 from quoth.types import IndexInfo, ModelIdentity, QuestionTokens, SplitDocument, Vectors
 
 
@@ -77,42 +77,64 @@ class Made:
     replaced: Mapping[str, tuple[Replaced, ...]]
 
 
-def made_or_failed(whole: Whole, plan: Plan) -> Made | Failed:
+def made_or_failed(whole: Whole, plan: Plan) -> Made | QuothError:
     """`made`, for a task of the cluster: an error on purpose comes back as a value."""
     try:
         return made(whole, plan)
     except QuothError as error:
-        return failed(error)
+        return error
 
 
 def made(whole: Whole, plan: Plan) -> Made:
     """Write a shard, or find that an earlier run has."""
     place = whole.place
     record = f"{WORK}/{whole.key}/made/{_digest(whole, plan)}.json"
-    if (found := place.get(record)) is not None:
-        return _parsed(json.loads(found[0]))
+    if (earlier := _recorded(place, record)) is not None:
+        return earlier
     folder = f"shard-{plan.number:03d}-{os.urandom(4).hex()}"
     with _scratch(whole) as home:
         told = _write(whole, plan, home / folder)
         entry, info, known = build.described(home, folder)
         build.check_assignment(known, folder, number=plan.number, shards=whole.shards)
         _bring(place, entry, home)
-    place.put(entry.listing, listing.written(known), over=None)
-    one = Made(entry, info, told)
+    put_again(place, entry.listing, listing.written(known), over=None)
     if told:
-        place.put(replaced_of(folder), json.dumps(_told_json(told)).encode(), over=None)
-    place.put(record, json.dumps({**asdict(one), "replaced": _told_json(told)}).encode(), over=None)
+        content = json.dumps(_told_json(told)).encode()
+        put_again(place, replaced_of(folder), content, over=None)
+        entry = replace(entry, files={**entry.files, replaced_of(folder): _file(content)})
+    one = Made(entry, info, told)
+    try:
+        put_again(place, record, json.dumps({**asdict(one), "replaced": _told_json(told)}).encode(), over=None)
+    except Changed:  # the same task was begun twice, and the other was quicker
+        return _recorded(place, record) or one
     return one
 
 
-def replaced_of(folder: str) -> str:
-    """The name of the file that tells which documents of a shard are said to be replaced; none where none is."""
-    return f"{folder}.replaced.json"
+def read_replaced(place: Place, entry: ShardEntry) -> dict[str, tuple[Replaced, ...]]:
+    """Which documents of a shard are said to be replaced; `IndexDamaged` where that is not what was written."""
+    name = replaced_of(entry.folder)
+    if name not in entry.files:
+        return {}
+    found = place.get(name)
+    if found is None or _file(found[0]) != entry.files[name]:
+        raise IndexDamaged(f"{place.uri}/{name} is missing or is not what was written", hint=PUBLISH)
+    return _told(json.loads(found[0]))
 
 
-def read_replaced(place: Place, folder: str) -> dict[str, tuple[Replaced, ...]]:
-    found = place.get(replaced_of(folder))
-    return {} if found is None else _told(json.loads(found[0]))
+def _recorded(place: Place, record: str) -> Made | None:
+    """What an earlier run, or another attempt, says to have made."""
+    if (found := place.get(record)) is None:
+        return None
+    with parts.kept_work(place, record):
+        one = _parsed(json.loads(found[0]))
+    if lacking(place, one.entry) is not None:  # somebody removed it since
+        place.remove([record])
+        return None
+    return one
+
+
+def _file(content: bytes) -> File:
+    return File(len(content), hashlib.sha256(content).hexdigest())
 
 
 def _write(whole: Whole, plan: Plan, folder: Path) -> dict[str, tuple[Replaced, ...]]:
@@ -219,7 +241,7 @@ def _scratch(whole: Whole) -> Iterator[Path]:
 
 def _restore(place: Place, entry: ShardEntry, folder: Path) -> None:
     """A copy of the shard as it was, compared on its way."""
-    for name, expected in _inside(entry).items():
+    for name, expected in entry.inside.items():
         target = folder / PurePosixPath(name).relative_to(entry.folder)
         with writing(folder):
             try:
@@ -240,12 +262,8 @@ def _bring(place: Place, entry: ShardEntry, home: Path) -> None:
                     path.unlink()
             (home / entry.folder).rename(place.folder / entry.folder)
         return
-    for name in _inside(entry):
+    for name in entry.inside:
         place.upload(home / name, name)
-
-
-def _inside(entry: ShardEntry) -> dict[str, File]:
-    return {name: one for name, one in entry.files.items() if name != entry.listing}
 
 
 def _digest(whole: Whole, plan: Plan) -> str:

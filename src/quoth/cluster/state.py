@@ -13,6 +13,7 @@ from quoth.settings import Overrides
 from quoth.stores.embedded import schema
 from quoth.stores.places import Place
 from quoth.stores.sharded import listing, manifest
+from quoth.stores.sharded.fetched import check_there
 from quoth.stores.sharded.manifest import Cluster, ShardEntry
 from quoth.types import Known, ModelIdentity
 from quoth.wiring import open_embedder
@@ -41,6 +42,8 @@ class State:
                 hint="Set embedding.model_name to the index's model, or give another --output.",
             )
         self.entries: tuple[ShardEntry, ...] = self.before.shards if self.before else ()
+        for entry in self.entries:  # also of one that will stay as it is: it is published anew with the others
+            check_there(place, entry)
         self.known_by_shard = tuple(listing.read(place, entry) for entry in self.entries)
         self.known: dict[str, Known] = {id_: one for known in self.known_by_shard for id_, one in known.items()}
         self.key = parts.work_key(self.model, self.shards)

@@ -24,11 +24,18 @@ _INSIDE = (
 )
 
 
+_INSIDE_NOTHING = (
+    "every document that was asked for is there, but words that only {it} may hold count as unknown here, and how rare "
+    "each word is was counted without {it}: with {it}, there may be an answer."
+)
+
+
 def lacking(reader: Reader, filters: Filters, result: Result) -> tuple[str, ...]:
     """A sentence for people about the parts that are missing; none where nothing is. `filters` are the asker's own."""
     if not reader.missing:
         return ()
-    said = result.value if reader.may_lack(filters) else _INSIDE
+    inside = _INSIDE_NOTHING if result in {Result.ABSTENTION, Result.NO_PASSAGES} else _INSIDE
+    said = result.value if reader.may_lack(filters) else inside
     it = "it" if len(reader.missing) == 1 else "them"
     return (f"Without {_listed(reader.missing)} of the index, which could not be asked: {said.format(it=it)}",)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 8 * 2**20
 _SCHEMES = ("s3://", "gs://", "az://")
+_ONE_SLASH = re.compile(r"(s3|gs|az|file):/(?!/)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,32 @@ def open_place(uri: str | Path) -> Place:
     """A folder, which need not exist yet, or `s3://bucket/prefix`."""
     text = str(uri)
     if text.startswith(_SCHEMES):
+        _check_address(text)
         return _Remote(text.rstrip("/"))
     if "://" in text and not text.startswith("file://"):
         raise SettingsError(
             f"an index of shards cannot be at an address that begins with '{text.partition('://')[0]}:'",
             hint="Give a folder, or s3://bucket/prefix.",
         )
+    if _ONE_SLASH.match(text):
+        raise SettingsError(
+            f"'{text.partition(':')[0]}:' is followed by one slash, and needs two",
+            hint="Give s3://bucket/prefix, or ./ before the name of a folder.",
+        )
     return _Folder(Path(text.removeprefix("file://")).expanduser().absolute())
+
+
+def put_again(place: Place, name: str, content: bytes, *, over: str | None) -> None:
+    """`put`, but `Changed` only where something else is there.
+
+    The reply to a write can be lost on its way; then it is done again, and finds what it wrote itself.
+    """
+    try:
+        place.put(name, content, over=over)
+    except Changed:
+        found = place.get(name)
+        if found is None or found[0] != content:
+            raise
 
 
 def file_of(path: Path) -> File:
@@ -246,6 +267,16 @@ class _Remote:
                 obstore.delete(self._store, doomed[start : start + 1000])
 
 
+def _check_address(uri: str) -> None:
+    """An address is repeated in messages and kept beside answers, so nothing secret may be in it."""
+    host = uri.partition("://")[2].partition("/")[0]
+    if "@" in host or "?" in uri or "#" in uri:
+        raise SettingsError(
+            "an address in object storage may hold no key, no '?' and no '#'",
+            hint="Give s3://bucket/prefix alone, and the key as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+        )
+
+
 def _opened(uri: str) -> ObjectStore:
     try:
         from obstore.exceptions import BaseError
@@ -256,7 +287,7 @@ def _opened(uri: str) -> ObjectStore:
         return from_url(uri)
     except (BaseError, ValueError) as error:
         raise SettingsError(
-            f"{uri} is no address in object storage: {error}", hint="Give s3://bucket/prefix."
+            f"{uri} is no address in object storage: {_short(error)}", hint="Give s3://bucket/prefix."
         ) from error
 
 

@@ -77,7 +77,7 @@ def test_it_is_ready_once_its_model_is_there(client: TestClient) -> None:
     wait_for(lambda: client.get("/readyz").status_code == 200)
     said = client.get("/readyz").json()
     checks = {"store": True, "index": True, "model": True}
-    assert said == {"ready": True, "checks": checks, "degraded": [], "message": ""}
+    assert said == {"ready": True, "checks": checks, "degraded": [], "notes": [], "message": ""}
 
 
 def test_facets_say_what_can_be_filtered_by(client: TestClient) -> None:

@@ -42,7 +42,11 @@ def command(
     ] = None,
     shard_seconds: Annotated[
         float | None,
-        typer.Option("--shard-seconds", min=0.05, help="How long a shard may take; after that it is left out."),
+        typer.Option(
+            "--shard-seconds",
+            min=0.05,
+            help="How long a shard may take for a call, all tries together; after that it is left out.",
+        ),
     ] = None,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no key; only on this machine.")] = False,
     profile: Annotated[

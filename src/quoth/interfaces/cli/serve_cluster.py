@@ -27,6 +27,10 @@ AddressOption = Annotated[
 ]
 
 
+_EVERY_NODES = {"0.0.0.0", "::", "127.0.0.1", "::1", "localhost"}  # noqa: S104 - nothing is bound
+"""What any machine may call itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class AskedOfRay:
     """The options that only make sense with a cluster."""
@@ -63,27 +67,37 @@ def serve_cluster(asked: AskedOfRay, overrides: Overrides, *, host: str, port: i
     if asked.shard_seconds is not None:
         overrides = replace(overrides, flags={**overrides.flags, "service.shard_seconds": str(asked.shard_seconds)})
     try:
-        from quoth.cluster.deployed import checked, deployed
+        from quoth.cluster.deployed import check_running, checked, deployed
         from quoth.cluster.nodes import connected
-        from quoth.cluster.serving import nodes_for_replicas, serving_plan
+        from quoth.cluster.serving import has_memory, nodes_for_replicas, serving_plan
     except ImportError as error:
         raise MissingExtra("quoth serve", "serve") from error
     assert asked.cluster is not None  # noqa: S101 - for the type alone
     serving = serving_plan(
-        asked.cluster, overrides, replicas=asked.replicas, max_replicas=asked.max_replicas, auth=auth, spread=False
+        asked.cluster,
+        overrides,
+        replicas=asked.replicas,
+        max_replicas=asked.max_replicas,
+        auth=auth,
+        spread=False,
+        sized=False,
     )
     check_access(serving.plan.keys, host=host, auth=auth)
     cluster = checked(serving.plan)
-    port = _free_port(host, port)
+    if asked.address is None:
+        port = _free_port(host, port)
     with connected(asked.address), _stopping():
+        if asked.address is not None:
+            port = check_running(host, port) or _free_port(host, port)
         nodes = nodes_for_replicas()
-        serving = replace(serving, spread=1 < asked.replicas <= nodes)
+        serving = replace(serving, spread=1 < asked.replicas <= nodes, sized=has_memory(serving))
         if asked.replicas > nodes:
             typer.echo(
                 f"note: {asked.replicas} replicas on {nodes} nodes: some are on the same node, and go with it.",
                 err=True,
             )
-        with deployed(serving, cluster, host=host, port=port, everywhere=asked.address is not None):
+        everywhere = asked.address is not None and host in _EVERY_NODES  # else it is the address of one of them
+        with deployed(serving, cluster, host=host, port=port, everywhere=everywhere):
             shown = f"[{host}]" if ":" in host else host
             shards = f"{len(cluster.shards)} shards" if len(cluster.shards) > 1 else "1 shard"
             typer.echo(

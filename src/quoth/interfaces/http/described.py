@@ -165,6 +165,8 @@ class Readiness(_Given):
     checks: dict[str, bool]
     degraded: list[str]
     """Parts of the index that cannot be asked now: what is asked is answered without them, and says so."""
+    notes: list[str]
+    """For operators: such as that a generation was published that cannot be taken into service."""
     message: str
 
 

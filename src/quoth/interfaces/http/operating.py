@@ -32,7 +32,8 @@ async def health() -> Response:
     summary="Can it answer?",
     description=(
         "Whether the store can be reached, there is an index, and its model is loaded. A service on a cluster answers "
-        "without the shards named in `degraded`, and says so in each answer."
+        "without the shards named in `degraded`, and says so in each answer; `notes` are for operators, and say "
+        "whether a generation was published that could not be taken into service."
     ),
     responses={
         200: {"model": described.Readiness, "description": "It can."},
@@ -45,7 +46,13 @@ async def ready(service: Served) -> Response:
     degraded = service.degraded()
     message = f"without {', '.join(degraded)}" if degraded else ""
     return json_response(
-        {"ready": fine, "checks": checks, "degraded": degraded, "message": message if fine else "not ready"},
+        {
+            "ready": fine,
+            "checks": checks,
+            "degraded": degraded,
+            "notes": service.notes(),
+            "message": message if fine else "not ready",
+        },
         200 if fine else 503,
     )
 

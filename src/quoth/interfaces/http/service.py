@@ -183,8 +183,8 @@ class Service:
         """What is known of a document; `PartMissing` where it would be in a part that cannot be asked now."""
         listed = self.catalogue()
         found = listed.by_id.get(doc_id)
-        if found is None and listed.missing:
-            self.quoth.document(doc_id)  # which says so
+        if found is None and listed.missing:  # a part may be back by now: of one state of the index alone it is true
+            return self.quoth.read(partial(_described, doc_id))
         return found
 
     def version(self) -> str:
@@ -229,11 +229,14 @@ class Service:
         return checks
 
     def degraded(self) -> list[str]:
-        """The shards that do not answer now, and whether a newer generation waits for one that cannot be opened."""
-        if self.cluster is None:
+        """The shards that do not answer now."""
+        return [] if self.cluster is None else [one.name for one in self.cluster.states() if not one.up]
+
+    def notes(self) -> list[str]:
+        """What operators should know, and answers do not say; why it is so is in the log."""
+        if self.cluster is None or not self.cluster.trouble:
             return []
-        shards = [one.name for one in self.cluster.states() if not one.up]
-        return shards + (["the newest generation"] if self.cluster.trouble else [])
+        return ["what is published could not be taken into service at the last look: the generation before answers"]
 
     def _load_first(self) -> None:
         try:
@@ -255,6 +258,13 @@ class Service:
         if str(error) != self._trouble:  # once, not for every look
             self._trouble = str(error)
             logs.log("not ready", level=logging.WARNING, code=error.code, message=str(error), hint=error.hint)
+
+
+def _described(doc_id: str, reader: Reader) -> DocumentInfo | None:
+    found = reader.documents([doc_id])
+    if not found:
+        reader.document(doc_id)  # which says so where it would be in a part that is missing
+    return found[0] if found else None
 
 
 def _search_is_open(checks: dict[str, bool], reader: Reader) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from quoth.errors import IndexDamaged, IndexMismatch, NoIndex
+from quoth.errors import IndexDamaged, IndexMismatch, NoIndex, QuothError
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.embedded.reader import EmbeddedReader
 from quoth.stores.embedded.shards import Layout
@@ -27,9 +27,14 @@ from quoth.types import Document, Sentence
 Around: TypeAlias = tuple[tuple[tuple[Sentence, tuple[Sentence | None, Sentence | None]], ...], Document | None]
 """Sentences that follow each other, each with its neighbours, and their document where that is short."""
 
+Version: TypeAlias = tuple[str, int, str]
+"""What names a version of a shard: its folder, generation and digest."""
+
 _KEPT = 2
 _IDLE_SECONDS = 300.0
-"""How long a shard that nobody asks stays open beside the last ones: questions may be under way in it."""
+"""How long a shard that nobody asks stays open after it was replaced: questions may be under way in it."""
+_AGAIN_SECONDS = 5.0
+"""After which a shard that is not what was written is opened again: at least, and twice the time that it took."""
 _BACK, _AHEAD = 2, 3
 _SHORT_TEXT = 64 * 2**10
 
@@ -38,6 +43,10 @@ _SHORT_TEXT = 64 * 2**10
 class _Open:
     fetched: Fetched
     store: EmbeddedStore
+
+
+def version_of(entry: ShardEntry) -> Version:
+    return entry.folder, entry.generation, entry.digest
 
 
 class ShardHost:
@@ -51,8 +60,9 @@ class ShardHost:
         self._cache = cache
         self._layout = layout
         self._lock = threading.Lock()
-        self._shards: OrderedDict[tuple[str, int, str], Future[_Open]] = OrderedDict()
-        self._used: dict[tuple[str, int, str], float] = {}
+        self._shards: OrderedDict[Version, Future[_Open]] = OrderedDict()
+        self._used: dict[Version, float] = {}
+        self._refused: dict[Version, tuple[QuothError, float]] = {}
 
     def call(self, entry: ShardEntry, method: str, args: Sequence[Any]) -> Any:  # noqa: ANN401 - as the method gives
         """What `Shard` or `Reader` would give; `IndexFault` where the shard is not what its entry says."""
@@ -68,32 +78,63 @@ class ShardHost:
             f"the shard {entry.folder} of the index at {self._place.uri} is missing", hint=manifest.PUBLISH
         )
 
+    def check(self) -> None:
+        """`IndexFault` where shards are open, and none of them can be read. Nothing is opened for it."""
+        with self._lock:
+            opened = [one.result() for one in self._shards.values() if one.done() and one.exception() is None]
+        fault: QuothError | None = None
+        for one in reversed(opened):
+            try:
+                with one.store.read():
+                    return
+            except QuothError as error:
+                fault = fault or error
+        if fault is not None:
+            raise fault
+
+    def let_go(self, keep: Collection[ShardEntry]) -> bool:
+        """Close the shards that are not among these and that nobody has asked for a while; whether there were any."""
+        return self._end({version_of(entry) for entry in keep})
+
     def close(self) -> None:
         with self._lock:
             doomed = list(self._shards.values())
             self._shards.clear()
             self._used.clear()
+            self._refused.clear()
         for one in doomed:
             _close(one)
 
     def _opened(self, entry: ShardEntry) -> _Open:
         """One thread opens it, and the others wait: to fetch it can take minutes, in which other shards answer."""
-        key = _key(entry)
+        key = version_of(entry)
         with self._lock:
+            refused = self._refused.get(key)
+            if refused is not None and time.monotonic() < refused[1]:
+                raise IndexDamaged(
+                    str(refused[0]), hint=refused[0].hint
+                )  # to compare all its files again would cost much, and tell nothing
             found = self._shards.get(key)
             opening = found or self._shards.setdefault(key, Future())
             self._shards.move_to_end(key)
             self._used[key] = time.monotonic()
         if found is None:
+            began = time.monotonic()
             try:
                 opening.set_result(self._open(entry))
             except BaseException as error:
                 with self._lock:
                     self._shards.pop(key, None)  # the next one tries anew
                     self._used.pop(key, None)
+                    if isinstance(error, IndexDamaged):
+                        now = time.monotonic()
+                        self._refused = {one: kept for one, kept in self._refused.items() if kept[1] > now}
+                        self._refused[key] = error, now + max(_AGAIN_SECONDS, 2 * (now - began))
                 opening.set_exception(error)
                 raise
-            self._let_go()
+            with self._lock:
+                last = set(list(self._shards)[-_KEPT:])
+            self._end(last)
         return opening.result()
 
     def _open(self, entry: ShardEntry) -> _Open:
@@ -107,26 +148,21 @@ class ShardHost:
             ),
         )
 
-    def _let_go(self) -> None:
-        """Of shards that were replaced; the last ones always stay."""
-        doomed = []
+    def _end(self, keep: Collection[Version]) -> bool:
+        """Of shards that were replaced."""
         with self._lock:
             before = time.monotonic() - _IDLE_SECONDS
-            for key in list(self._shards)[:-_KEPT]:
-                if self._used[key] < before:
-                    doomed.append(self._shards.pop(key))
-                    del self._used[key]
+            old = [key for key, one in self._shards.items() if one.done() and self._used[key] < before]
+            doomed = [self._shards.pop(key) for key in old if key not in keep]
+            self._used = {key: used for key, used in self._used.items() if key in self._shards}
         for one in doomed:
             _close(one)
+        return bool(doomed)
 
 
 def _close(one: Future[_Open]) -> None:
     if one.done() and one.exception() is None:
         one.result().store.close()
-
-
-def _key(entry: ShardEntry) -> tuple[str, int, str]:
-    return entry.folder, entry.generation, entry.digest
 
 
 def _around_each(reader: EmbeddedReader, sentences: Sequence[Sentence]) -> tuple[Around, ...]:

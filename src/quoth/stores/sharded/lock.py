@@ -1,10 +1,11 @@
 """One ingest at a time for one place.
 
 In a folder the system keeps the lock and lets go of it when the process ends, however it ends. Object storage has no
-such thing: there the lock is an object that its holder writes anew every few seconds. Who finds one watches it for a
-while. If it changes, somebody is at work; if it does not, its holder is dead, and the lock is taken over. No clocks are
-compared. A holder that was only asleep learns of it at the latest when it publishes, which is a write over the version
-of the manifest that it began with.
+such thing: there the lock is an object that its holder writes anew every few seconds, and at the end says that it is
+free. It is not removed, as it might be another's by then. Who finds one that is not free watches it for a while. If it
+changes, somebody is at work; if it does not, its holder is dead, and the lock is taken over. No clocks are compared.
+A holder that was only asleep learns of it at the latest when it publishes, which is a write over the version of the
+manifest that it began with.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from quoth.errors import IndexBusy, QuothError
@@ -29,6 +30,7 @@ _log = logging.getLogger(__name__)
 _BEAT = 5.0
 _PATIENCE = 30.0
 """Seconds without a change after which the holder of an object is taken for dead."""
+_FREE = b'{"holder": null}'
 
 
 @contextmanager
@@ -84,31 +86,39 @@ class _Object:
 
     def take(self, patience: float) -> None:
         found = self._place.get(NAME)
+        over = found[1] if found else None
+        if found is not None and found[0] != _FREE:
+            over = self._watch(found[1], patience)
         try:
-            self._write(over=self._watch(found[1], patience) if found else None)
+            self._write(over=over)
         except Changed as error:
-            raise _busy(self._place.uri, self._owner()) from error
+            self._version = self._ours()
+            if self._version is None:
+                raise _busy(self._place.uri, self._owner()) from error
 
     def beat(self, every: float) -> None:
         """Write it anew until told to stop, or until it is another's."""
         while not self.stop.wait(every):
-            try:
-                self._write(over=self._version)
-            except Changed:
-                self._version = self._ours()
-                if self._version is None:
+            with suppress(QuothError):  # the storage does not answer: it may next time, and the check tells if not
+                if not self._written_anew():
                     return
-            except QuothError:  # the storage does not answer: it may next time, and the check tells if not
-                continue
 
     def check(self) -> None:
-        if self._version is None:
+        if self._ours() is None:
             raise _busy(self._place.uri, self._owner())
 
     def let_go(self) -> None:
-        found = self._place.get(NAME)
-        if found is not None and found[1] == self._version:
-            self._place.remove([NAME])
+        """What was done is done: nothing here makes a failure of it, and whoever comes next takes the lock over."""
+        with suppress(QuothError, Changed):
+            if (version := self._ours()) is not None:
+                self._place.put(NAME, _FREE, over=version)
+
+    def _written_anew(self) -> bool:
+        try:
+            self._write(over=self._version)
+        except Changed:
+            self._version = self._ours()
+        return self._version is not None
 
     def _watch(self, version: str, patience: float) -> str | None:
         """What to write over, should the holder be dead or have finished; `IndexBusy` as soon as the object changes."""
@@ -119,6 +129,8 @@ class _Object:
             found = self._place.get(NAME)
             if found is None:
                 return None
+            if found[0] == _FREE:
+                return found[1]
             if found[1] != version:
                 raise _busy(self._place.uri, self._owner())
         return version

@@ -15,21 +15,23 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, NoIndex
-from quoth.stores.places import Changed, File, Place, open_place
+from quoth.stores.places import Changed, File, Place, open_place, put_again
 from quoth.types import IndexInfo, ModelIdentity
 
 NAME = "cluster.json"
 FORMAT = 2
 """Of this file, and of the rule by which documents are assigned to shards."""
 
-PUBLISH = "Publish the index anew from its shards, or ingest again."
+PUBLISH = "Remove cluster.json there and ingest again, or choose another --output."
+"""What helps where an index of shards contradicts itself: an ingest goes by the manifest, so it has to go."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
     """A shard as it was when the index was published. Its `evidence` sentences have `terms` terms together.
 
-    `files` are those of its folder, and beside it the one that lists its documents, by their paths below the place.
+    `files` are those of its folder, and beside it the ones that list its documents and tell which of them are said to
+    be replaced, where some are; by their paths below the place.
     """
 
     folder: str
@@ -46,9 +48,19 @@ class ShardEntry:
         """The name of the file with what is known of its documents."""
         return listing_of(self.folder)
 
+    @property
+    def inside(self) -> dict[str, File]:
+        """The files of its folder."""
+        return {name: one for name, one in self.files.items() if PurePosixPath(name).parts[0] == self.folder}
+
 
 def listing_of(folder: str) -> str:
     return f"{folder}.documents.jsonl"
+
+
+def replaced_of(folder: str) -> str:
+    """The name of the file that tells which documents of a shard are said to be replaced; none where none is."""
+    return f"{folder}.replaced.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +93,7 @@ def write(place: Place, cluster: Cluster, *, over: str | None) -> None:
     }
     content["sha256"] = checksum(content)
     try:
-        place.put(NAME, json.dumps(content, indent=1).encode(), over=over)
+        put_again(place, NAME, json.dumps(content, indent=1).encode(), over=over)
     except Changed as error:
         raise IndexBusy(
             f"another process has published the index at {place.uri} meanwhile", hint="Run the same command again."
@@ -184,7 +196,9 @@ def _contradicting_content(cluster: Cluster) -> str | None:
 
 def _belongs(name: str, shard: ShardEntry) -> bool:
     inside = PurePosixPath(name)
-    return name == shard.listing or (inside.parts[0] == shard.folder and ".." not in inside.parts)
+    if name in (shard.listing, replaced_of(shard.folder)):
+        return True
+    return inside.parts[:1] == (shard.folder,) and ".." not in inside.parts
 
 
 def _damaged(place: str, why: str) -> IndexDamaged:

@@ -67,11 +67,10 @@ class Presence:
             _log.warning("%s does not answer, and is left out: %s", shard_name(place, self.shards), why)
 
     def back(self, place: int) -> None:
-        """It answered when it was asked whether it is there."""
+        """It answered (see `answered`) when it was asked whether it is there."""
         with self._lock:
             one = self._records[place]
             returned = one.lost_at is not None
-            one.calls += 1
             one.answered = time.monotonic()
             one.lost_at, one.why = None, ""
             if returned:

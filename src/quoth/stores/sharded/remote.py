@@ -1,6 +1,6 @@
 """A sharded index whose shards are elsewhere: all are asked at once, and what does not answer is named.
 
-One thread looks for new generations and for shards that are back, so that no question waits for either.
+Threads look for new generations and for shards that are back, so that no question waits for either.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,13 +45,16 @@ class _Serving:
     version: str
     shards: tuple[RemoteShard, ...]
     presence: Presence
+    checked: set[int]
+    """The places whose shard was compared with the manifest. What has not been is never put into service."""
 
 
 class RemoteStore:
     """See `protocols.RemoteShards`. It is written by `quoth cluster ingest`.
 
     Where a shard does not answer, a question goes on without it, and its reader says so. `strict` has it fail instead,
-    and stays with the generation that it began with.
+    and stays with the generation that it began with. The first question waits `first_seconds` for shards to be opened;
+    where it is strict, for as long as it takes.
     """
 
     kind = "embedded"  # the scores are the same
@@ -62,12 +66,14 @@ class RemoteStore:
         *,
         layout: Layout,
         strict: bool = False,
+        first_seconds: float = 3.0,
         poll_seconds: float = 1.0,
     ) -> None:
         self._place = open_place(place)
         self._transport = transport
         self._layout = layout
         self._strict = strict
+        self._first_seconds = first_seconds
         self._poll_seconds = poll_seconds
         self._lock = threading.Lock()
         self._loading = threading.Lock()
@@ -102,9 +108,14 @@ class RemoteStore:
         if not entries:
             raise PartMissing("every shard", next(iter(missing.values()), "there is none"))
         evidence = sum(entry.evidence for entry in entries)
+        held = replace(  # what is counted is counted of the same parts; the digest names what was published
+            serving.cluster.info,
+            documents=sum(entry.documents for entry in entries),
+            sentences=sum(entry.sentences for entry in entries),
+        )
         yield ShardedReader(
             there,
-            serving.cluster.info,
+            held,
             evidence=evidence,
             terms=sum(entry.terms for entry in entries),
             lots=self._layout.shards(evidence),
@@ -142,7 +153,7 @@ class RemoteStore:
 
     @property
     def trouble(self) -> str:
-        """Why the newest generation is not in service, for operators; empty where it is."""
+        """Why what is published may not be what is in service, for operators; empty where it is."""
         return self._trouble
 
     def states(self) -> tuple[ShardState, ...]:
@@ -197,18 +208,26 @@ class RemoteStore:
             with self._lock:
                 self._serving = serving
             if not self._strict:
-                threading.Thread(target=self._watch, args=(stop,), name="watching shards", daemon=True).start()
+                for watch in (self._watch_shards, self._watch_generations):
+                    threading.Thread(target=watch, args=(stop,), name=watch.__name__, daemon=True).start()
             return serving
 
     def _begun(self) -> _Serving:
-        """The first generation: with the shards that answer, or, where it must be whole, with all of them."""
+        """The first generation. Where it must be whole, all shards are waited for.
+
+        Otherwise no longer than a question can wait: the others are missing until they are open.
+        """
         cluster, version = manifest.versioned(self._place)
         serving = self._made(cluster, version)
-        for fault in self._opened(serving):
-            if self._strict:
-                raise fault
-        if len(serving.presence.missing()) == len(serving.shards):
-            raise PartMissing("every shard", next(iter(serving.presence.missing().values())))
+        opening = self._opening(serving)
+        _, late = wait(opening, None if self._strict else self._first_seconds)
+        for place, one in enumerate(opening):
+            if one in late:
+                serving.presence.lost(place, f"it has not been opened within {self._first_seconds:g} s")
+            elif not self._strict and (error := one.exception()) is not None:
+                serving.presence.lost(place, f"{type(error).__name__}: {error}")
+        if self._strict:
+            _raise_first(opening)
         return serving
 
     def _made(self, cluster: Cluster, version: str) -> _Serving:
@@ -218,43 +237,65 @@ class RemoteStore:
             RemoteShard(place, entry, cluster.info, transport=self._transport, presence=presence, kept=kept)
             for place, entry in enumerate(cluster.shards)
         )
-        return _Serving(cluster, version, shards, presence)
+        return _Serving(cluster, version, shards, presence, set())
 
-    def _opened(self, serving: _Serving) -> list[PartLost]:
-        """Have every shard opened where it is hosted, and compare them with the manifest; gives what went wrong."""
+    def _opening(self, serving: _Serving) -> list[Future[PartLost | None]]:
+        """Have every shard opened where it is hosted. It may take minutes, in threads that no question needs."""
+        return [
+            _in_thread(partial(self._opened, serving, place), name=f"opening {shard_name(place, len(serving.shards))}")
+            for place in range(len(serving.shards))
+        ]
 
-        def opened(place: int) -> PartLost | None:
-            try:
-                info = serving.shards[place].ask("info")
-                cluster = Cluster(serving.cluster.info, (serving.cluster.shards[place],), {})
-                manifest.check(self._place.uri, cluster, [info])
-            except PartLost as lost:
-                return lost
-            except IndexFault as fault:
-                serving.presence.lost(place, str(fault))
-                return PartLost(shard_name(place, len(serving.shards)), str(fault))
-            return None
-
-        return [lost for lost in self._at_once(opened, range(len(serving.shards))) if lost is not None]
+    def _opened(self, serving: _Serving, place: int) -> PartLost | None:
+        """Have one opened and compare it with the manifest: nothing of it is in an answer before. Gives its fault."""
+        try:
+            info = serving.shards[place].ask("info")
+            alone = replace(serving.cluster, shards=(serving.cluster.shards[place],))
+            manifest.check(self._place.uri, alone, [info])
+        except PartLost as lost:
+            return lost
+        except IndexFault as fault:
+            serving.presence.lost(place, str(fault))
+            return PartLost(shard_name(place, len(serving.shards)), str(fault))
+        serving.checked.add(place)
+        serving.presence.back(place)
+        return None
 
     # Watching
 
-    def _watch(self, stop: threading.Event) -> None:
-        """Until `stop`. A shard that hangs holds up neither the others nor a new generation."""
-        asking: set[int] = set()
+    def _watch_shards(self, stop: threading.Event) -> None:
+        """Until `stop`. One that hangs does not hold up the others."""
+        asking: set[tuple[str, int]] = set()
+        while not stop.wait(self._poll_seconds):
+            with self._lock:
+                serving = self._serving
+            if serving is None:
+                return
+            for place in serving.presence.due():
+                if (serving.version, place) not in asking:
+                    asking.add((serving.version, place))
+                    _in_thread(partial(self._look_after, serving, place, asking), name="looking after a shard")
+
+    def _look_after(self, serving: _Serving, place: int, asking: set[tuple[str, int]]) -> None:
+        try:
+            if place not in serving.checked:
+                self._opened(serving, place)
+                return
+            serving.shards[place].ask("ping")
+            serving.presence.back(place)
+        except PartLost:
+            pass  # it has been noted
+        finally:
+            asking.discard((serving.version, place))
+
+    def _watch_generations(self, stop: threading.Event) -> None:
+        """Until `stop`. To open one takes as long as it takes, and shards are looked after meanwhile."""
         while not stop.wait(self._poll_seconds):
             try:
                 self._look_for_newer(stop)
-                with self._lock:
-                    serving = self._serving
-                if serving is None:
-                    return
-                for place in set(serving.presence.due()) - asking:
-                    asking.add(place)
-                    self._workers().submit(_look_after, serving, place, asking)
             except Exception as error:  # whatever it is, the next look may find it gone
                 if not stop.is_set():
-                    self._complain(f"the index at {self._place.uri} cannot be looked after: {error}")
+                    self._complain(f"the manifest of the index at {self._place.uri} cannot be looked at: {error}")
 
     def _look_for_newer(self, stop: threading.Event) -> None:
         """Open a new generation, and only then put it into service; questions under way end in the one before."""
@@ -274,8 +315,9 @@ class RemoteStore:
             return
         try:
             newer = self._made(manifest.parsed(content, self._place.uri), version)
-            for fault in self._opened(newer):
-                raise fault
+            opening = self._opening(newer)
+            wait(opening)
+            _raise_first(opening)
         except QuothError as fault:
             self._refused = version, time.monotonic() + _AGAIN_SECONDS
             self._complain(f"a new generation cannot be opened, and the one before stays in service: {fault}")
@@ -293,11 +335,21 @@ class RemoteStore:
             _log.error("%s", trouble)
 
 
-def _look_after(serving: _Serving, place: int, asking: set[int]) -> None:
-    try:
-        serving.shards[place].ask("ping")
-        serving.presence.back(place)
-    except PartLost:
-        pass  # it has been noted
-    finally:
-        asking.discard(place)
+def _raise_first(opening: Sequence[Future[PartLost | None]]) -> None:
+    for one in opening:
+        if (lost := one.result()) is not None:
+            raise lost
+
+
+def _in_thread(work: Callable[[], _Given], *, name: str) -> Future[_Given]:
+    """Work that may wait for long: in a thread that nobody else waits for, and that does not keep the program alive."""
+    result: Future[_Given] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return result

@@ -15,7 +15,7 @@ from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.embedded.shards import Layout
 from quoth.stores.places import open_place
 from quoth.stores.sharded import listing, manifest
-from quoth.stores.sharded.fetched import Fetched, fetched
+from quoth.stores.sharded.fetched import Fetched, fetched, tidy
 from quoth.stores.sharded.local import LocalShard
 from quoth.stores.sharded.manifest import Cluster, ShardEntry
 from quoth.stores.sharded.reader import ShardedReader
@@ -49,7 +49,8 @@ class ShardedStore:
         self._layout = Layout(faiss_threshold, smallest_shard)
         self._each = each
         self._lock = threading.Lock()
-        self._stores: dict[str, tuple[Fetched, EmbeddedStore]] = {}
+        self._stores: dict[str, _Open] = {}
+        self._tidied: int | None = None
         self._kept: _Kept | None = None
 
     @property
@@ -104,8 +105,8 @@ class ShardedStore:
 
     def close(self) -> None:
         with self._lock:
-            for _, store in self._stores.values():
-                store.close()
+            for one in self._stores.values():
+                one.store.close()
             self._stores.clear()
 
     def _opened(self, stack: ExitStack) -> tuple[Cluster, list[LocalShard]]:
@@ -123,6 +124,7 @@ class ShardedStore:
                     cluster = newer  # it was published while we opened it
                     continue
                 stack.push(attempt.pop_all())
+                self._drop_others(cluster)
                 return cluster, shards
 
     def _cluster(self) -> Cluster:
@@ -140,15 +142,17 @@ class ShardedStore:
         return cluster
 
     def _entered(self, entry: ShardEntry, stack: ExitStack) -> LocalShard:
-        folder, store = self._shard(entry)
+        opened = stack.enter_context(self._shard(entry))
         try:
-            return LocalShard(stack.enter_context(store.read()), folder, terms=entry.terms)
+            return LocalShard(stack.enter_context(opened.store.read()), opened.copy.folder, terms=entry.terms)
         except NoIndex as error:
             raise IndexDamaged(
                 f"the shard {entry.folder} of the index at {self._place.uri} is missing", hint=manifest.PUBLISH
             ) from error
 
-    def _shard(self, entry: ShardEntry) -> tuple[Path, EmbeddedStore]:
+    @contextmanager
+    def _shard(self, entry: ShardEntry) -> Iterator[_Open]:
+        """A shard that is open, and not closed for the time of this."""
         with self._lock:
             if entry.folder not in self._stores:
                 copy = self._local(entry)
@@ -157,9 +161,27 @@ class ShardedStore:
                     faiss_threshold=self._layout.faiss_threshold,
                     smallest_shard=self._layout.smallest_shard,
                 )
-                self._stores[entry.folder] = copy, store
-            copy, store = self._stores[entry.folder]
-            return copy.folder, store
+                self._stores[entry.folder] = _Open(copy, store)
+            opened = self._stores[entry.folder]
+            opened.readers += 1
+        try:
+            yield opened
+        finally:
+            with self._lock:
+                opened.readers -= 1
+
+    def _drop_others(self, cluster: Cluster) -> None:
+        """Close the shards of before that nobody reads any more, and remove their copies."""
+        keep = {entry.folder for entry in cluster.shards}
+        with self._lock:
+            others = [name for name, one in self._stores.items() if name not in keep and not one.readers]
+            for name in others:
+                self._stores.pop(name).store.close()
+            if not others and self._tidied == cluster.info.generation:
+                return
+            self._tidied = cluster.info.generation
+        if self._cache is not None:
+            tidy(self._place, cache=self._cache, keep=keep)
 
     def _local(self, entry: ShardEntry) -> Fetched:
         """A shard in a folder is opened as any index is, which looks for damage itself where that takes no time."""
@@ -168,6 +190,15 @@ class ShardedStore:
         if self._cache is None:
             raise SettingsError("shards in object storage need a folder to be copied to", hint="Please report this.")
         return fetched(self._place, entry, cache=self._cache)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A shard that was opened, and how many read it now."""
+
+    copy: Fetched
+    store: EmbeddedStore
+    readers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
