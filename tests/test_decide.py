@@ -53,6 +53,8 @@ FILLER = "Nothing of note happened here. " * (ONE_PAGE // 30 + 1)
 class Library:
     """All that the checks ask of a reader: in how many sentences the words of a term stand together."""
 
+    missing: tuple[str, ...] = ()
+
     def __init__(self, documents: Sequence[SplitDocument]) -> None:
         self._sentences = [fold(sentence.text) for document in documents for sentence in document.sentences]
 

@@ -73,6 +73,11 @@ def test_the_error_goes_from_process_to_process(kind: type[PartMissing]) -> None
     assert (type(sent), str(sent)) == (kind, "shard 3 of 8 of the index cannot be asked now: it is gone")
 
 
+@pytest.fixture(autouse=True)
+def _no_foreign_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QUOTH_TEST_PARTS", raising=False)  # CI's own word, and no setting
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
