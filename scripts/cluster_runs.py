@@ -42,10 +42,13 @@ class Run:
 
 def same(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        one, four = Path(scratch, "one"), Path(scratch, "four")
+        one, four = arguments.index or Path(scratch, "one"), Path(scratch, "four")
         profile = ("--profile", arguments.profile)
-        _timed("ingest", arguments.corpus, "--index", one, *profile)
-        _timed("cluster", "ingest", arguments.corpus, "--output", four, "--shards", "4", *profile)
+        if arguments.index:
+            _write(one, four, 4)
+        else:
+            _timed("ingest", arguments.corpus, "--index", one, *profile)
+            _timed("cluster", "ingest", arguments.corpus, "--output", four, "--shards", "4", *profile)
         plain = _batch(Path(scratch, "1.jsonl"), "batch", arguments.questions, "--index", one).output.splitlines()
         sharded = _batch(Path(scratch, "4.jsonl"), "batch", arguments.questions, "--index", four).output.splitlines()
     equal = sum(a == b for a, b in zip(plain, sharded, strict=True))
@@ -189,6 +192,8 @@ def main(given: Sequence[str] | None = None) -> None:
         for name in paths:
             one.add_argument(name, type=Path)
         one.add_argument("--profile", default="general")
+        if run is same:
+            one.add_argument("--index", type=Path, help="of the corpus; its vectors are taken, and nothing is embedded")
     for run in (batch, recovery):
         one = commands.add_parser(run.__name__)
         one.set_defaults(run=run)
