@@ -16,6 +16,7 @@ import pytest
 from end_to_end.samples import EXAMPLES
 from interfaces.command_line import HASH, PATIENCE, Ran, environment, failed, finish, run, start, write_files
 from quoth.cluster import parts
+from quoth.interfaces.python import Quoth
 from quoth.stores.places import open_place
 from quoth.stores.sharded import assign, lock, manifest
 from stores.object_storage import BUCKET, Storage, object_storage
@@ -157,6 +158,15 @@ def plain_digest(folder: Path, index: Path) -> str:
     return str(run("status", "--json", "--index", index).object["digest"])
 
 
+def content(index: Path) -> dict[str, tuple[object, object, bytes]]:
+    """Every document of an index, its sentences, and the bytes of its vectors."""
+    with Quoth.open(index).reading() as reader:
+        return {
+            one.id: (reader.document(one.id), tuple(reader.sentences(one.id)), reader.vectors(one.id).tobytes())
+            for one in reader.documents()
+        }
+
+
 def test_a_run_that_was_killed_goes_on_where_it_was(
     cluster: ThreeNodes, large: Path, digest: str, tmp_path: Path
 ) -> None:
@@ -172,6 +182,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
 
     assert ran.code == 0, ran.talk
     assert ran.object["digest"] == digest
+    assert content(output) == content(large.with_name("plain"))
     assert ran.object["written"] == DOCUMENTS
     assert ran.object["embedded"] <= (DOCUMENTS - kept) * SENTENCES
     assert not (output / "work").exists()
@@ -189,6 +200,7 @@ def test_a_node_that_dies_costs_time_and_nothing_else(
 
     assert ran.code == 0, ran.talk
     assert ran.object["digest"] == digest
+    assert content(output) == content(large.with_name("plain"))
     assert run("verify", "--index", output).code == 0
 
 
