@@ -8,6 +8,8 @@ from collections.abc import Generator
 
 import pytest
 
+pytest_plugins = ["stores.object_storage"]  # places of either kind, for whoever asks for them
+
 _REQUIRED = os.environ.get("QUOTH_TEST_PARTS") == "required"
 
 # A shell that starts us in the background has us ignore Ctrl-C, and programs that tests start would inherit that.

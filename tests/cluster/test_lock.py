@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -15,7 +15,7 @@ import pytest
 from quoth.errors import IndexBusy, IndexFault
 from quoth.stores.places import Changed, Place, open_place
 from quoth.stores.sharded import lock
-from stores.object_storage import Storage, object_storage
+from stores.object_storage import Storage
 
 HOLD = """
 import sys
@@ -26,20 +26,6 @@ with lock.held(open_place(sys.argv[1]), beat=0.05):
     sys.stdin.read()
 """
 PATIENCE = 0.6
-
-
-@pytest.fixture(scope="module")
-def storage() -> Iterator[Storage]:
-    with object_storage() as found:
-        yield found
-
-
-@pytest.fixture(params=["folder", "objects"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "folder":
-        return open_place(tmp_path / "index")
-    request.getfixturevalue("storage")
-    return open_place(f"s3://bucket/{tmp_path.name}")
 
 
 def holder(place: Place) -> subprocess.Popen[str]:

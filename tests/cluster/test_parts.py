@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from quoth.stores.embedded.rows import embedding_key
 from quoth.stores.places import Changed, Place, open_place
 from quoth.stores.sharded import build, listing, manifest
 from quoth.wiring import open_embedder
-from stores.object_storage import Storage, object_storage
+from stores.object_storage import Storage
 
 from .pieces import HASH, MODEL, Went, group, read_and_embedded, shard_of, task
 
@@ -54,20 +53,6 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_files(tmp_path_factory.mktemp("parts") / "corpus", FILES)
-
-
-@pytest.fixture(scope="module")
-def storage() -> Iterator[Storage]:
-    with object_storage() as found:
-        yield found
-
-
-@pytest.fixture(params=["folder", "objects"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "folder":
-        return open_place(tmp_path / "index")
-    request.getfixturevalue("storage")
-    return open_place(f"s3://bucket/{tmp_path.name}")
 
 
 def all_of(corpus: Path, place: Place, *, shards: int = 1) -> Went:

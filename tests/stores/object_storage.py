@@ -7,9 +7,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from quoth.stores.places import Place, open_place
 
 BUCKET = "bucket"
 
@@ -61,3 +64,18 @@ def object_storage() -> Iterator[Storage]:
         finally:
             client.close()
             server.stop()
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[Storage]:
+    with object_storage() as found:
+        yield found
+
+
+@pytest.fixture(params=["folder", "objects"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """An empty place of either kind."""
+    if request.param == "folder":
+        return open_place(tmp_path / "index")
+    request.getfixturevalue("storage")
+    return open_place(f"s3://{BUCKET}/{tmp_path.name}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,7 @@ import pytest
 from quoth.errors import IndexFault, SettingsError
 from quoth.stores.places import Changed, Place, file_of, open_place, put_again
 
-from .object_storage import BUCKET, Storage, object_storage
-
-
-@pytest.fixture(scope="module")
-def storage() -> Iterator[Storage]:
-    with object_storage() as found:
-        yield found
-
-
-@pytest.fixture(params=["folder", "objects"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "folder":
-        return open_place(tmp_path / "index")
-    request.getfixturevalue("storage")
-    return open_place(f"s3://{BUCKET}/{tmp_path.name}")
+from .object_storage import Storage
 
 
 def test_what_is_put_is_found_and_replaced_only_over_its_version(place: Place) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from quoth.errors import IndexDamaged
@@ -17,6 +17,11 @@ def written(known: Mapping[str, Known]) -> bytes:
     """A line of JSON for each document, in the order of their ids."""
     lines = (json.dumps({"id": doc_id, **asdict(known[doc_id])}, ensure_ascii=False) for doc_id in sorted(known))
     return "".join(line + "\n" for line in lines).encode()
+
+
+def read_all(place: Place, shards: Iterable[ShardEntry]) -> dict[str, Known]:
+    """Of all these shards together."""
+    return {doc_id: known for entry in shards for doc_id, known in read(place, entry).items()}
 
 
 def read(place: Place, entry: ShardEntry) -> dict[str, Known]:

@@ -127,7 +127,7 @@ class RemoteStore:
             cluster = self._current().cluster
         except NoIndex:
             return {}
-        return {doc_id: known for entry in cluster.shards for doc_id, known in listing.read(self._place, entry).items()}
+        return listing.read_all(self._place, cluster.shards)
 
     def write(
         self,

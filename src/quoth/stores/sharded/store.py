@@ -87,7 +87,7 @@ class ShardedStore:
             cluster = manifest.read(self._place)
         except NoIndex:
             return {}
-        return {doc_id: known for entry in cluster.shards for doc_id, known in listing.read(self._place, entry).items()}
+        return listing.read_all(self._place, cluster.shards)
 
     def write(
         self,
