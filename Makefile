@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# The tests start Quoth some hundred times; without bytecode each of these processes would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test lint bench measure stress evidence extraction train lock clean
 
 help:  ## List the targets.
@@ -25,16 +28,16 @@ bench: $(VENV)/.run .bench-venv/.done  ## Compare with the reference stack, side
 	$(BIN)/python bench/run.py --reference-python .bench-venv/bin/python
 
 measure: $(VENV)/.run  ## Measure retrieval and the checks on the question sets in ../shared/eval.
-	$(BIN)/python scripts/measure.py
+	$(BIN)/python tools/measure.py
 
 stress: $(VENV)/.run  ## Ask the sample corpora what they do not answer, by kind of change.
-	$(BIN)/python scripts/stress.py
+	$(BIN)/python tools/measure_stress.py
 
 evidence: $(VENV)/.run  ## Compare the rerankers on the question sets in ../shared/eval, for docs/evidence.md.
-	$(BIN)/python scripts/evidence.py --write
+	$(BIN)/python tools/evidence.py --write
 
 extraction: $(VENV)/.dev $(VENV)/.system  ## Measure what comes through from PDF, DOCX and HTML files of known text.
-	$(BIN)/python scripts/extraction.py
+	$(BIN)/python tools/extraction.py
 
 train: .train-venv/.done  ## Make the evidence model anew from ../shared/train: about two hours, into TRAIN_WORK.
 	sh training/run.sh $(or $(TRAIN_WORK),build/training) .train-venv/bin/python
@@ -51,8 +54,8 @@ $(VENV)/.dev: $(VENV)/.run requirements/dev.txt
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	touch $@
 
-$(VENV)/.system: scripts/system_parts.sh $(VENV)/.dev
-	sh scripts/system_parts.sh
+$(VENV)/.system: tools/system_parts.sh $(VENV)/.dev
+	sh tools/system_parts.sh
 	touch $@
 
 .bench-venv/.done: bench/requirements.txt requirements/weights.txt
@@ -76,7 +79,7 @@ lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--all-extras --group dev pyproject.toml requirements/build.in -c requirements/run.txt -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--extra faiss --extra hub --extra mcp --extra otel --extra postgres --extra ray --extra redis --extra serve \
+		--extra faiss --extra hub --extra mcp --extra otel --extra postgres --extra ray --extra serve \
 		pyproject.toml requirements/build.in -c requirements/dev.txt -o requirements/image.txt
 
 clean:  ## Remove what the targets made.

@@ -21,10 +21,12 @@ import numpy as np
 from serving import Reply, serve
 
 from quoth import Quoth
-from quoth.ingest import ingest
-from quoth.profiles import load_profile
-from quoth.render import json_line, outcome_json
-from quoth.settings import NO_OVERRIDES, Settings
+from quoth.documents.files import find_files
+from quoth.documents.ingest import ingest
+from quoth.domain.profile import load_profile
+from quoth.output.render import json_line, outcome_json
+from quoth.overrides import NO_OVERRIDES
+from quoth.settings import Settings
 from quoth.wiring import open_embedder, open_store
 
 PROFILE = "agriculture"
@@ -88,7 +90,7 @@ def throughput(docs: Path, work: Path, *, rounds: int) -> dict[str, Any]:
     def ingest_once(number: int) -> float:
         began = time.perf_counter()
         ingest(
-            [docs],
+            find_files([docs]),
             store=open_store(work / f"index-{number}", settings.store),
             embedder=embedder,
             profile=profile,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from quoth.engine import Engine
-from quoth.profile import Profile
-from quoth.protocols import Embedder, Judge, Reranker, TokenCounter
-from quoth.select.relevance import Scale
+from quoth.domain.profile import Profile
+from quoth.protocols import Embedder, LlmReranker, Reranker, TokenCounter
+from quoth.search.engine import Engine
+from quoth.search.logistic import Scale
 from quoth.settings import Settings
 
 SCALE = Scale(slope=8.0, intercept=-3.2)
@@ -17,13 +17,13 @@ def engine_of(
     *,
     embedder: Embedder | None,
     reranker: Reranker | None = None,
-    judge: Judge | None = None,
+    judge: LlmReranker | None = None,
     counter: TokenCounter | None = None,
 ) -> Engine:
     return Engine(
         embedder=embedder,
         reranker=reranker,
-        judge=judge,
+        llm_reranker=judge,
         confidence_model=None,
         scales=dict.fromkeys(("evidence", "cosine", "none", "lexical"), SCALE),
         open_counter=lambda: counter or _estimate(),
@@ -34,6 +34,6 @@ def engine_of(
 
 
 def _estimate() -> TokenCounter:
-    from quoth.providers.tokenizer import EstimateCounter
+    from quoth.models.tokenizer import EstimateCounter
 
     return EstimateCounter()

@@ -1,4 +1,4 @@
-"""A small real server that speaks OpenAI's protocol on this machine, and misbehaves when told to.
+"""A small real server that speaks OpenAI's protocol on this machine, and misbehaves on request.
 
 For tests and for trials by hand, without a key and without a network. Its embeddings come from hashing, so that texts
 that share words are near; its judgements from the words that a question and a passage share.
@@ -21,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import FrameType
 from typing import Any, Self
 
-from quoth.providers.hash_embedder import HashEmbedder
+from quoth.models.hash_embedder import HashEmbedder
 
 MODES: Mapping[str, str] = {
     "ok": "answers as it should",
@@ -402,11 +402,11 @@ def _count(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(
-        prog="python -m quoth.providers.fake_openai",
+        prog="python tests/fake_openai.py",
         description="Serve a fake of OpenAI's API on this machine, for trials without a key.",
         epilog="modes:\n"
         + "\n".join(f"  {name:16} {text}" for name, text in MODES.items())
-        + "\n\nexample:\n  python -m quoth.providers.fake_openai --port 8089 --mode ok\n"
+        + "\n\nexample:\n  python tests/fake_openai.py --port 8089 --mode ok\n"
         '  curl -d \'{"mode": "slow", "seconds": 3}\' http://127.0.0.1:8089/behave',
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -7,13 +7,13 @@ from quoth.types import (
     Context,
     DocumentInfo,
     Filters,
+    FoundBy,
     FoundPassage,
     Metadata,
     Passage,
     Question,
     QuestionKind,
     Retrieval,
-    Source,
     Span,
     Status,
 )
@@ -22,7 +22,7 @@ _ABOUT = Metadata("Guide", None, None, None, (), "en", {})
 _DOCUMENT = DocumentInfo("guide.md", "0" * 64, "1" * 64, "utf-8", "markdown", "plain / 1", 1_000, 20, 0, _ABOUT)
 
 
-def found(source: Source, relevance: float, number: int) -> FoundPassage:
+def found(source: FoundBy, relevance: float, number: int) -> FoundPassage:
     return FoundPassage(
         passage=Passage("guide.md", Span(number * 10, number * 10 + 5), number, number, (), None, 2),
         content="Sow it",
@@ -42,7 +42,7 @@ def found(source: Source, relevance: float, number: int) -> FoundPassage:
 
 
 def retrieval(
-    *passages: tuple[Source, float],
+    *passages: tuple[FoundBy, float],
     status: Status = Status.SUCCESS,
     degraded: tuple[str, ...] = (),
     question: str = "How deep is it sown?",

@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from loaded_scripts import ROOT, load_script
+import cost_tables as cost
 
-cost = load_script("cost_tables")
+ROOT = Path(__file__).parents[1]
+
 ASSUMED = cost.Assumptions(vcpu_hour=0.05, gpu_hour=1.0, gpu_speed=50.0)
 
 

@@ -16,10 +16,11 @@ import typer.main
 import yaml
 
 import quoth.errors
+from quoth.cli import app
+from quoth.domain.profile import parse_profile
 from quoth.errors import QuothError
-from quoth.interfaces.cli import app
-from quoth.profiles import parse_profile
-from quoth.settings import NO_OVERRIDES, setting_keys
+from quoth.overrides import NO_OVERRIDES
+from quoth.settings import setting_keys
 from quoth.types import Reason
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,7 +29,8 @@ NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
-_PATH = re.compile(r"`((?:src|docs|tests|scripts|examples|bench|requirements)/[\w./-]*|[\w/-]+\.(?:toml|in|py))`")
+_FOLDERS = "src|docs|tests|tools|examples|bench|training|requirements"
+_PATH = re.compile(rf"`((?:{_FOLDERS})/[\w./-]*|[\w/-]+\.(?:toml|in|py))`")
 _CITATION = re.compile(r"^    \[\d+\] (?P<doc_id>[^\s\[]+)\[(?P<start>\d+):(?P<end>\d+)\]")
 
 
@@ -61,7 +63,7 @@ def commands(name: str) -> Iterator[list[str]]:
 
 def test_the_generated_parts_are_current() -> None:
     done = subprocess.run(
-        [sys.executable, "scripts/make_docs.py", "--check", "--quick"],
+        [sys.executable, "tools/make_docs.py", "--check", "--quick"],
         cwd=ROOT,
         capture_output=True,
         encoding="utf-8",
@@ -145,8 +147,8 @@ def test_every_reason_for_abstaining_is_documented() -> None:
 
 def test_every_field_of_the_answer_is_documented() -> None:
     page = text_of("docs/json.md")
-    schema = json.loads(text_of("src/quoth/interfaces/schemas/answer.schema.json"))
-    described = [schema, *(schema["$defs"][name] for name in ("citation", "run_notes"))]
+    schema = json.loads(text_of("src/quoth/output/schemas/answer.schema.json"))
+    described = [schema, *(schema["$defs"][name] for name in ("Citation", "RunNotes"))]
 
     for part in described:
         for field in part["properties"]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from doors.command_line import MINILM, run
 from end_to_end.samples import EXAMPLES, sample_index
-from interfaces.command_line import MINILM, run
 
 CROPS = {"canola", "corn", "wheat", "tomato", "soy", "rice"}
 PRACTICES = {"irrigation", "soil", "fertility", "weeds", "disease", "pests", "harvest", "planting", "storage"}

@@ -1,9 +1,9 @@
-"""Dependencies point one way: a module imports from its own layer or from one below it."""
+"""Dependencies point one way: between rooms, between modules, and never from the core to a door."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,50 +12,30 @@ import quoth
 
 ROOT = Path(quoth.__file__).parent
 
-# From the top down. A name stands for the module or package of that name and for all below it.
+# From the top down. A room is a folder of the package, or a module that stands beside the folders. A room may import
+# from its own row and from the rows below it; a cycle inside a row is found by the test of cycles.
 LAYERS = (
-    ("interfaces", ("quoth", "interfaces", "evaluation", "cluster")),
+    ("doors", ("cli", "http", "mcp", "adapters", "cluster", "evaluation")),
+    ("library", ("quoth", "library")),
     ("wiring", ("wiring",)),
-    ("paths and adapters", ("ingest", "ask", "retrieval", "context", "stores", "providers", "profiles")),
-    (
-        "stages",
-        (
-            "corpus",
-            "retrieve",
-            "select",
-            "decide",
-            "answer",
-            "verify",
-            "render",
-            "questions",
-            "calibration",
-            "misses",
-            "confidence",
-            "engine",
-            "conflicts",
-            "quality",
-            "caching",
-            "plain",
-            "render_retrieval",
-            "machine",
-        ),
-    ),
-    ("text", ("text",)),
-    ("contract", ("types", "protocols", "errors", "settings", "profile")),
+    ("paths and adapters", ("answer", "passages", "documents", "stores", "models", "output")),
+    ("stages", ("search", "domain")),
+    ("language", ("language",)),
+    ("contract", ("types", "protocols", "errors", "settings", "overrides", "machine")),
 )
-ADAPTERS = ("stores", "providers")
+ADAPTERS = ("stores", "models")
 MODULES = sorted(ROOT.rglob("*.py"))
 
 
-def part(module: str) -> str:
-    """The part of the program that a module belongs to: `stores` for `quoth.stores.embedded.rows`."""
+def room(module: str) -> str:
+    """Return the room of a module: `stores` for `quoth.stores.database_rows`."""
     names = module.split(".")
     return names[1] if len(names) > 1 else names[0]
 
 
 def layer(module: str) -> int:
-    """The place of a module from the top, 0 being the highest; an unknown one is an error."""
-    return next(place for place, (_, parts) in enumerate(LAYERS) if part(module) in parts)
+    """Return the row of a module's room in the table above; 0 is the highest."""
+    return next(row for row, (_, rooms) in enumerate(LAYERS) if room(module) in rooms)
 
 
 def module_of(path: Path) -> str:
@@ -63,33 +43,49 @@ def module_of(path: Path) -> str:
     return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
+NAMES = {module_of(path): path for path in MODULES}
+
+
 def imported(path: Path) -> Iterator[str]:
-    """The modules of the package that a file imports, at the top or inside a function."""
+    """Yield the modules of the package that a file imports, at the top or inside a function."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names if one.name.split(".")[0] == "quoth")
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "quoth")
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import hides where it leads"
-            if node.module == "quoth":  # `from quoth import ask` names a module, unless the package itself offers it
-                yield from (f"quoth.{one.name}" if _is_module(one.name) else "quoth" for one in node.names)
-            elif node.module and node.module.startswith("quoth."):
-                yield node.module
+            if node.module and node.module.split(".")[0] == "quoth":
+                yield from (_target(node.module, alias.name) for alias in node.names)
 
 
-def _is_module(name: str) -> bool:
-    return (ROOT / name).is_dir() or (ROOT / f"{name}.py").is_file()
+def _target(module: str, name: str) -> str:
+    """Return the module that `from module import name` reads: a submodule of that name, or `module` itself."""
+    return f"{module}.{name}" if f"{module}.{name}" in NAMES else module
 
 
-def label(path: Path) -> str:
-    return module_of(path)
+def cycle(edges: Mapping[str, set[str]]) -> list[str]:
+    """Return one cycle, first and last name equal; empty when there is none."""
+    finished: set[str] = set()
+
+    def walk(name: str, trail: list[str]) -> list[str]:
+        if name in trail:
+            return [*trail[trail.index(name) :], name]
+        if name in finished:
+            return []
+        for there in sorted(edges.get(name, ())):
+            if found := walk(there, [*trail, name]):
+                return found
+        finished.add(name)
+        return []
+
+    return next((found for name in sorted(edges) if (found := walk(name, []))), [])
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
+@pytest.mark.parametrize("path", MODULES, ids=module_of)
 def test_every_module_has_a_layer(path: Path) -> None:
-    assert any(part(module_of(path)) in parts for _, parts in LAYERS), "add it to the table above"
+    assert any(room(module_of(path)) in rooms for _, rooms in LAYERS), "add its room to the table above"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
+@pytest.mark.parametrize("path", MODULES, ids=module_of)
 def test_imports_lead_to_the_same_layer_or_down(path: Path) -> None:
     here = module_of(path)
     upward = [there for there in imported(path) if layer(there) < layer(here)]
@@ -97,26 +93,61 @@ def test_imports_lead_to_the_same_layer_or_down(path: Path) -> None:
     assert upward == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
-def test_only_the_wiring_imports_adapters(path: Path) -> None:
-    here = part(module_of(path))
-    adapters = [there for there in imported(path) if part(there) in ADAPTERS and part(there) != here]
+def test_no_room_imports_another_in_a_circle() -> None:
+    edges: dict[str, set[str]] = {}
+    for module, path in NAMES.items():
+        edges.setdefault(room(module), set()).update(room(there) for there in imported(path))
+    for here, there in edges.items():
+        there.discard(here)
 
-    # A cluster writes shards and hosts them: that is all it is for.
-    assert adapters == [] or here == "wiring" or (here == "cluster" and {part(one) for one in adapters} == {"stores"})
+    assert cycle(edges) == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
+def test_no_module_imports_another_in_a_circle() -> None:
+    # A package's `__init__` that gathers names for its users is no part of a circle with the modules it gathers.
+    edges = {
+        module: {there for there in imported(path) if not module.startswith(f"{there}.")} - {module}
+        for module, path in NAMES.items()
+    }
+
+    assert cycle(edges) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_of)
+def test_only_the_wiring_and_the_cluster_import_stores_and_models(path: Path) -> None:
+    here = room(module_of(path))
+    adapters = {room(there) for there in imported(path) if room(there) in ADAPTERS} - {here}
+
+    # A cluster writes shards and hosts them, so it knows the stores.
+    assert adapters <= {"wiring": {"stores", "models"}, "cluster": {"stores"}}.get(here, set())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_of)
 def test_values_and_errors_know_nothing_of_the_rest(path: Path) -> None:
-    allowed = {"errors": set[str](), "types": {"errors"}, "protocols": {"types"}, "profile": set[str]()}
-    here = part(module_of(path))
+    allowed: dict[str, set[str]] = {
+        "errors": set(),
+        "types": {"errors", "types"},
+        "protocols": {"types"},
+        "settings": set(),
+        "overrides": {"errors", "settings"},
+    }
+    here = room(module_of(path))
 
-    assert {part(there) for there in imported(path)} <= allowed.get(here, {part(there) for there in imported(path)})
+    assert {room(there) for there in imported(path)} <= allowed.get(here, {room(there) for there in imported(path)})
+
+
+def test_few_modules_stand_beside_the_rooms() -> None:
+    assert len(list(ROOT.glob("*.py"))) <= 8
 
 
 def test_an_import_that_leads_upward_would_be_found(tmp_path: Path) -> None:
     source = tmp_path / "stage.py"
-    source.write_text("def f():\n    from quoth.stores.embedded import EmbeddedStore\n    from quoth import ask\n")
+    source.write_text("def f():\n    from quoth.stores.embedded import EmbeddedStore\n    from quoth import wiring\n")
 
-    assert list(imported(source)) == ["quoth.stores.embedded", "quoth.ask"]
-    assert all(layer(there) < layer("quoth.decide") for there in imported(source))
+    assert list(imported(source)) == ["quoth.stores.embedded", "quoth.wiring"]
+    assert all(layer(there) < layer("quoth.search.hybrid_search") for there in imported(source))
+
+
+def test_a_circle_would_be_found() -> None:
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []

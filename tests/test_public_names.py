@@ -17,7 +17,7 @@ def test_the_package_offers_exactly_these_names() -> None:
     assert quoth.__all__ == [
         "Abstention",
         "Answer",
-        "Asked",
+        "AskResult",
         "Citation",
         "Document",
         "Filters",
@@ -59,8 +59,8 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "IndexMismatch": "index-mismatch",
         "IndexBusy": "index-busy",
         "IndexDamaged": "index-damaged",
-        "PartMissing": "index-part",
-        "PartLost": "index-part",
+        "ShardMissing": "index-part",
+        "ShardLost": "index-part",
         "IndexUnwritable": "index-unwritable",
     }
 

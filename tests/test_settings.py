@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 from quoth.errors import SettingsError
-from quoth.settings import (
+from quoth.overrides import (
     NO_OVERRIDES,
     Overrides,
-    Settings,
     environment_settings,
     read_settings_file,
-    setting_keys,
     with_strings,
     with_value,
     with_values,
 )
+from quoth.settings import Settings, setting_keys
 
 
 def max_sentences(*, profile: int | None, file: int | None, environment: str | None, flag: str | None) -> int:
@@ -88,6 +87,16 @@ def test_an_unknown_key_is_named_with_its_source_and_the_nearest_one() -> None:
         with_values(Settings(), {"selection": {"max_sentence": 3}}, source="quoth.yaml")
 
     assert caught.value.hint == "Did you mean 'selection.max_sentences'?"
+
+
+def test_a_removed_key_is_refused_with_what_to_do_instead() -> None:
+    with pytest.raises(SettingsError, match=r"^quoth\.yaml: removed setting 'cache\.redis_url'$") as in_file:
+        with_values(Settings(), {"cache": {"redis_url": "redis://localhost"}}, source="quoth.yaml")
+    with pytest.raises(SettingsError, match=r"^removed variable QUOTH_CACHE_REDIS_URL$") as in_environment:
+        environment_settings({"QUOTH_CACHE_REDIS_URL": "redis://localhost"})
+
+    assert in_file.value.hint == in_environment.value.hint
+    assert "cache.memory_mb" in in_file.value.hint
 
 
 def test_an_unknown_section_is_named_with_the_nearest_one() -> None:

@@ -1,6 +1,6 @@
 """Look at every sentence boundary of every document for one that a reader would call wrong.
 
-    python scripts/check_boundaries.py DIR...
+    python tools/check_boundaries.py DIR...
 
 The checks know only a text, its sentence spans and its skipped spans. They share no code with the splitter, so that a
 mistake there is not repeated here. Exit 1 when anything is found.
@@ -252,7 +252,7 @@ def documents(directories: Sequence[Path]) -> list[Path]:
 
 
 def check_file(path: Path) -> list[Violation]:
-    from quoth.text.sentences import split  # the checks above must not know the splitter
+    from quoth.documents.sentences import split  # the checks above must not know the splitter
 
     text = path.read_bytes().decode("utf-8")
     parts = split(text, format="markdown" if path.suffix == ".md" else "text")

@@ -1,6 +1,6 @@
 """Check by experiment what `quoth calibrate` promises, on question sets with gold and on made-up questions.
 
-    python scripts/check_guarantee.py --indexes DIR [--root ../shared/eval] [--work DIR] [--splits 1000] [--fresh]
+    python tools/check_guarantee.py --indexes DIR [--root ../shared/eval] [--work DIR] [--splits 1000] [--fresh]
 
 Every question is asked once, with no threshold in force; what came of it is kept in `--work` and used again unless
 `--fresh` is given. Then, for each set and each promise (risk, confidence):
@@ -41,16 +41,15 @@ from pathlib import Path
 
 import numpy as np
 
-from quoth.calibration import calibrated
-from quoth.evaluation.calibrate import Step, Trial, certify
+from quoth.answer.calibration import calibrated
+from quoth.evaluation.calibrate import fit_map, trials_of, without_threshold
+from quoth.evaluation.certification import CalibrationTrial, ThresholdTest, binomial_tail, certify
 from quoth.evaluation.curves import calibration_error
-from quoth.evaluation.probability import fit_map
-from quoth.evaluation.questions import read_labelled
-from quoth.evaluation.run import judge_each
-from quoth.evaluation.tally import tail
-from quoth.evaluation.trials import trials_of, without_threshold
-from quoth.interfaces.python import Quoth
-from quoth.settings import CalibrationSettings, Overrides
+from quoth.evaluation.judgements import judge_each
+from quoth.evaluation.labelled_questions import read_labelled
+from quoth.library import Quoth
+from quoth.overrides import Overrides
+from quoth.settings import CalibrationSettings
 from quoth.wiring import open_store
 
 SETS = {
@@ -73,7 +72,7 @@ class Asked:
 
     text: str
     documents: tuple[str, ...]
-    trial: Trial
+    trial: CalibrationTrial
 
 
 def main() -> int:
@@ -105,13 +104,13 @@ def asked(name: str, options: argparse.Namespace) -> list[Asked]:
     if options.fresh or not kept.is_file():
         kept.write_text(json.dumps([asdict(one) for one in ask(name, options)]), encoding="utf-8")
     rows = json.loads(kept.read_text(encoding="utf-8"))
-    return [Asked(row["text"], tuple(row["documents"]), Trial(**row["trial"])) for row in rows]
+    return [Asked(row["text"], tuple(row["documents"]), CalibrationTrial(**row["trial"])) for row in rows]
 
 
 def ask(name: str, options: argparse.Namespace) -> Iterator[Asked]:
     print(f"asking the questions of {name}", file=sys.stderr)
     given = Overrides({}, {}, {"embedding.threads": "1"})
-    store = open_store(options.indexes / name, given.over({}, profile="none").store)
+    store = open_store(options.indexes / name, given.without_profile().store)
     quoth = Quoth(store, without_threshold(given, Quoth(store, given).circumstances()))
     items = read_labelled(options.root / name / "questions.jsonl")
     trials = trials_of(judge_each(quoth, items, progress=None))
@@ -120,7 +119,7 @@ def ask(name: str, options: argparse.Namespace) -> Iterator[Asked]:
         yield Asked(" ".join(item.question.text.casefold().split()), tuple(f"{name}/{one}" for one in about), trial)
 
 
-def groupings(name: str, rows: Sequence[Asked]) -> dict[str, list[list[Trial]]]:
+def groupings(name: str, rows: Sequence[Asked]) -> dict[str, list[list[CalibrationTrial]]]:
     """The trials of a set in groups that are never torn apart, by each way of grouping that suits it."""
     texts = [(f"text {row.text}",) for row in rows]
     documents = [tuple(f"document {one}" for one in row.documents) or (f"alone {row.text}",) for row in rows]
@@ -130,7 +129,7 @@ def groupings(name: str, rows: Sequence[Asked]) -> dict[str, list[list[Trial]]]:
     return {"document": connected(rows, documents), "text": connected(rows, texts)}
 
 
-def connected(rows: Sequence[Asked], keys: Sequence[Sequence[str]]) -> list[list[Trial]]:
+def connected(rows: Sequence[Asked], keys: Sequence[Sequence[str]]) -> list[list[CalibrationTrial]]:
     """Rows that share a key, directly or through others, in one group."""
     parent: dict[str, str] = {}
 
@@ -142,7 +141,7 @@ def connected(rows: Sequence[Asked], keys: Sequence[Sequence[str]]) -> list[list
     for several in keys:
         for key in several:
             parent[root(key)] = root(several[0])
-    groups: dict[str, list[Trial]] = {}
+    groups: dict[str, list[CalibrationTrial]] = {}
     for row, several in zip(rows, keys, strict=True):
         groups.setdefault(root(several[0]), []).append(row.trial)
     return list(groups.values())
@@ -173,7 +172,7 @@ def print_splits(sets: Mapping[str, Sequence[Asked]], splits: int) -> None:
 
 
 def split_figures(
-    groups: Sequence[Sequence[Trial]], risk: float, confidence: float, *, splits: int, aware: bool
+    groups: Sequence[Sequence[CalibrationTrial]], risk: float, confidence: float, *, splits: int, aware: bool
 ) -> tuple[float, float, float, float, float]:
     """Shares of all splits: certified, answered of the other half, broken, above the risk, clearly above it."""
     generator = _dice()
@@ -194,30 +193,30 @@ def split_figures(
         above += wrong > risk * answered
         broken += true_share(best, whole) > risk
         # As many wrong answers or more, at a true share that is just at the risk.
-        clearly += answered > 0 and tail(answered - wrong, answered, 1 - risk) <= CLEARLY
+        clearly += answered > 0 and binomial_tail(answered - wrong, answered, 1 - risk) <= CLEARLY
     return certified / splits, coverage / splits, broken / splits, above / splits, clearly / splits
 
 
 def _dice() -> random.Random:
-    return random.Random(SEED)  # noqa: S311 - no secret hangs on it
+    return random.Random(SEED)
 
 
-def _joined(groups: Sequence[Sequence[Trial]], chosen: Sequence[int]) -> list[Trial]:
+def _joined(groups: Sequence[Sequence[CalibrationTrial]], chosen: Sequence[int]) -> list[CalibrationTrial]:
     return [trial for place in chosen for trial in groups[place]]
 
 
-def _names(groups: Sequence[Sequence[Trial]], chosen: Sequence[int]) -> list[str]:
+def _names(groups: Sequence[Sequence[CalibrationTrial]], chosen: Sequence[int]) -> list[str]:
     """The group of each of the joined trials; a group that is drawn twice counts as two."""
     return [f"{place}" for place, group in enumerate(chosen) for _ in groups[group]]
 
 
-def counts_at(threshold: float, trials: Sequence[Trial]) -> tuple[int, int]:
+def counts_at(threshold: float, trials: Sequence[CalibrationTrial]) -> tuple[int, int]:
     """How many are answered at a threshold, and how many of those wrongly."""
     answered = [one for one in trials if one.answered and one.confidence >= threshold]
     return len(answered), sum(one.wrong for one in answered)
 
 
-def true_share(step: Step, whole: Sequence[Trial]) -> float:
+def true_share(step: ThresholdTest, whole: Sequence[CalibrationTrial]) -> float:
     """The share of wrong answers at a threshold if these were all questions there are."""
     answered, wrong = counts_at(step.threshold, whole)
     return wrong / answered
@@ -238,13 +237,13 @@ def print_known(sets: Mapping[str, Sequence[Asked]], draws: int) -> None:
 
 
 def known_figures(
-    groups: Sequence[Sequence[Trial]], risk: float, confidence: float, *, draws: int, aware: bool
+    groups: Sequence[Sequence[CalibrationTrial]], risk: float, confidence: float, *, draws: int, aware: bool
 ) -> tuple[float, float]:
     """How often something is certified, and how often its true share of wrong answers is above the risk."""
     generator = _dice()
     whole = _joined(groups, range(len(groups)))
 
-    def draw() -> Step | None:
+    def draw() -> ThresholdTest | None:
         drawn = generator.choices(range(len(groups)), k=len(groups) // 2)
         names = _names(groups, drawn) if aware else None
         return certify(_joined(groups, drawn), risk=risk, confidence=confidence, groups=names).best
@@ -253,7 +252,7 @@ def known_figures(
 
 
 def drawn_figures(
-    draw: Callable[[], Step | None], broken: Callable[[Step], bool], *, draws: int
+    draw: Callable[[], ThresholdTest | None], broken: Callable[[ThresholdTest], bool], *, draws: int
 ) -> tuple[float, float]:
     """How often a draw certifies something, and how often that breaks the promise."""
     certified = [step for _ in range(draws) if (step := draw()) is not None]
@@ -284,9 +283,11 @@ def made_up_figures(
 ) -> tuple[float, float]:
     generator = _dice()
 
-    def draw() -> Step | None:
+    def draw() -> ThresholdTest | None:
         scores = [generator.random() for _ in range(questions)]
-        trials = [Trial(score, answered=True, wrong=generator.random() < shape(score, risk)) for score in scores]
+        trials = [
+            CalibrationTrial(score, answered=True, wrong=generator.random() < shape(score, risk)) for score in scores
+        ]
         return certify(trials, risk=risk, confidence=confidence).best
 
     @cache
@@ -305,7 +306,7 @@ def print_map(sets: Mapping[str, Sequence[Asked]]) -> None:
             print(f"| {name} | {way} | " + " | ".join(f"{one:.3f}" for one in map_figures(groups)) + " |", flush=True)
 
 
-def map_figures(groups: Sequence[Sequence[Trial]]) -> tuple[float, float, float]:
+def map_figures(groups: Sequence[Sequence[CalibrationTrial]]) -> tuple[float, float, float]:
     """The mean error of the raw confidences, of the mapped ones, and of mapped ones whose outcomes obey them."""
     generator = _dice()
     errors = []

@@ -1,9 +1,9 @@
 """What the commands of a cluster cost beside the plain ones, and what a kill costs: figures for docs/scale.md.
 
-    python scripts/cluster_runs.py same CORPUS QUESTIONS       one index against four shards, answer by answer
-    python scripts/cluster_runs.py ingest CORPUS               wall time against `quoth ingest`
-    python scripts/cluster_runs.py batch INDEX QUESTIONS       questions a second against `quoth batch`
-    python scripts/cluster_runs.py recovery INDEX QUESTIONS    three nodes here, one of which is killed in the middle
+    python tools/cluster_runs.py same CORPUS QUESTIONS       one index against four shards, answer by answer
+    python tools/cluster_runs.py ingest CORPUS               wall time against `quoth ingest`
+    python tools/cluster_runs.py batch INDEX QUESTIONS       questions a second against `quoth batch`
+    python tools/cluster_runs.py recovery INDEX QUESTIONS    three nodes here, one of which is killed in the middle
 
 Each prints a table in Markdown. CORPUS is a folder of documents, INDEX an embedded index, QUESTIONS a JSONL file.
 """
@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from cluster.three_nodes import ThreeNodes, three_nodes  # noqa: E402 - it is beside us, and in no package
 from quoth.stores.embedded import EmbeddedStore  # noqa: E402
-from quoth.stores.sharded import write_shards  # noqa: E402
 from stores.replay import ReplayEmbedder, documents_of  # noqa: E402
+from stores.shards import write_shards  # noqa: E402
 
 PROGRAM = str(Path(sys.executable).with_name("quoth"))
 
@@ -164,7 +164,7 @@ def _timed(*words: str | Path) -> float:
 
 def _ray_start() -> float:
     """How long it takes until a cluster that was started here can be worked on."""
-    code = "import time\nfrom quoth.cluster.nodes import connected\nbegan = time.monotonic()\n"
+    code = "import time\nfrom quoth.cluster.ray_session import connected\nbegan = time.monotonic()\n"
     code += "with connected(None):\n    print(time.monotonic() - began)\n"
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, text=True)
     return float(ran.stdout.split()[-1])

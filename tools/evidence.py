@@ -1,6 +1,6 @@
 """Compare rerankers on question sets with gold spans, and put the table into docs/evidence.md.
 
-    python scripts/evidence.py [SET ...] [--root ../shared/eval] [--indexes DIR] [--write]
+    python tools/evidence.py [SET ...] [--root ../shared/eval] [--indexes DIR] [--write]
 
 Every set is asked once with each `rerank.kind`, with abstention off, so that ranking and confidence are compared on all
 questions. The measures and their intervals are those of `quoth eval`.
@@ -13,11 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from quoth.evaluation.evaluate import Figure, evaluate
-from quoth.evaluation.questions import read_labelled
-from quoth.evaluation.run import judge_each
-from quoth.interfaces.python import Quoth, ingest_paths
-from quoth.settings import Overrides
+from quoth.evaluation.evaluate import Estimate, evaluate
+from quoth.evaluation.judgements import judge_each
+from quoth.evaluation.labelled_questions import read_labelled
+from quoth.library import Quoth, ingest_paths
+from quoth.overrides import Overrides
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "evidence.md"
@@ -65,7 +65,7 @@ def row(name: str, kind: str, folder: Path, indexes: Path) -> str:
     return f"| {name} | {kind} | " + " | ".join(cell(found[key]) for key in SHOWN) + " |"
 
 
-def cell(figure: Figure) -> str:
+def cell(figure: Estimate) -> str:
     if figure.value is None or figure.low is None or figure.high is None:
         return "-"
     return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]"

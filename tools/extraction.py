@@ -1,7 +1,7 @@
 """How much of a document comes through: sentences recovered whole from PDF, DOCX and HTML files of known text.
 
-    python scripts/extraction.py                     # documents of ../shared/eval, 60 files, with LibreOffice
-    python scripts/extraction.py --docs examples/agriculture/docs --limit 3 --floor 0.9
+    python tools/extraction.py                     # documents of ../shared/eval, 60 files, with LibreOffice
+    python tools/extraction.py --docs examples/agriculture/docs --limit 3 --floor 0.9
 
 Each document is written as a flat OpenDocument file and converted by LibreOffice to a PDF in one column, a PDF in two,
 a DOCX and an HTML page; then each is extracted, split, and compared with the sentences of the original. A sentence is
@@ -23,16 +23,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flat_office import flat_document
-
-from quoth.corpus.documents import Source, split_document
-from quoth.corpus.extraction import Extraction
-from quoth.corpus.kinds import recognise
-from quoth.corpus.load import SourceFile, decode
+from quoth.documents.encodings import decode
+from quoth.documents.files import SourceFile
+from quoth.documents.formats.recognition import recognise
+from quoth.documents.sentences import split
+from quoth.documents.split_document import ExtractedFile, split_document
+from quoth.documents.worker.pool import Extraction
+from quoth.domain.profile import load_profile
 from quoth.errors import UnreadableFile
-from quoth.profiles import load_profile
+from quoth.language.enumerations import ENUMERATOR
 from quoth.settings import IngestSettings
-from quoth.text.enumerations import ENUMERATOR
-from quoth.text.sentences import split
 from quoth.types import SplitDocument
 
 SETS = ("agriculture", "irrigation", "contracts", "nda", "encyclopedia")
@@ -96,7 +96,7 @@ def _documents(folder: Path | None, limit: int) -> Iterator[Path]:
 
 
 def _measured(path: Path, scratch: Path, office: str, extraction: Extraction) -> Iterator[Result]:
-    text = _shortened(decode(path.read_bytes(), label=path.name).text)
+    text = _shortened(decode(path.read_bytes(), label=path.name)[0])
     form = "markdown" if path.suffix == ".md" else "text"
     parts = split(text, format=form)
     regions = [region for region, _ in parts]
@@ -159,8 +159,8 @@ def _extracted(made: Path, extraction: Extraction) -> SplitDocument:
         raise UnreadableFile(str(made), "it is of no kind that can be read", hint="")
     extract = extraction.extract(made.read_bytes(), form=form, label=made.name)
     file = SourceFile(made.name, made, made.parent, form)
-    source = Source(file, "", "", "", extract)
-    return split_document(source, fields={}, profile=load_profile("general"), fingerprint="")
+    extracted = ExtractedFile(file, "", "", "", extract, fields={}, fingerprint="")
+    return split_document(extracted, load_profile("general"))
 
 
 _LINE_END = re.compile(r"\s*\n\s*")

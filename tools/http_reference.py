@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 
-from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.described import ERRORS
-from quoth.interfaces.http.service import Plan
-from quoth.settings import Overrides
+from quoth.http.app import make_app
+from quoth.http.response_types import ERRORS
+from quoth.http.service import ServeOptions
+from quoth.overrides import Overrides
 
 _METHODS = ("get", "post", "put", "delete")
 _PARTS = ("FilterBody", "PlaceBody", "CitedBody")
@@ -25,7 +25,7 @@ def description() -> dict[str, Any]:
 
     async def ask(folder: Path) -> dict[str, Any]:
         given = Overrides({"service": {"state": str(folder / "state")}}, {}, {})
-        app = make_app(Plan(index=str(folder / "index"), overrides=given, profile=None, auth=False))
+        app = make_app(ServeOptions(index=str(folder / "index"), overrides=given, profile=None, auth=False))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
             found: dict[str, Any] = (await client.get("/openapi.json")).raise_for_status().json()
             return found

@@ -1,6 +1,6 @@
 """Time late interaction beside the embedding of the question itself, in one process on one core.
 
-    python scripts/late_speed.py INDEX QUESTIONS [--limit 100]
+    python tools/late_speed.py INDEX QUESTIONS [--limit 100]
 
 For each question: embed it, search, and compare its tokens with those of every candidate. Prints the median of each
 and its ratio to the first, which says more than the times on a machine that others use. Run it under `taskset -c 0`.
@@ -14,12 +14,12 @@ import sys
 import time
 from pathlib import Path
 
-from quoth.evaluation.questions import read_labelled
-from quoth.providers.evidence_model import load_evidence_model
-from quoth.retrieve.probe import token_weights
-from quoth.select.evidence import EvidenceReranker
+from quoth.evaluation.labelled_questions import read_labelled
+from quoth.models.shipped_models import load_evidence_model
+from quoth.search.hybrid_search import token_weights
+from quoth.search.reranking import EvidenceReranker
 from quoth.settings import EmbeddingSettings, StoreSettings
-from quoth.types import Probe, Query
+from quoth.types import EncodedQuestion, Query
 from quoth.wiring import open_embedder, open_store
 
 
@@ -44,7 +44,7 @@ def main() -> int:
             terms = tuple((word,) for word in text.split())
             found = reader.search(Query(vector, terms, 50, item.question.filters))
             marks.append(time.perf_counter())
-            reranker.score(Probe(text, vector, tokens, weights), found.items)
+            reranker.score(EncodedQuestion(text, vector, tokens, weights), found.items)
             marks.append(time.perf_counter())
             counts.append(len(found.items))
             for name, start, end in zip(times, marks, marks[1:], strict=False):

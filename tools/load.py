@@ -1,11 +1,11 @@
 """Load a real service on loopback, and measure what it bears.
 
-    python scripts/load.py clients --index INDEX [--questions FILE] [--workers 2]   # 1, 8, 64 and 256 clients
-    python scripts/load.py beyond  --index INDEX      # more clients than the queue takes: who is sent away, and how
-    python scripts/load.py memory  --index INDEX [--requests 50000]   # does it grow?
-    python scripts/load.py kill    --index INDEX      # kill -9 of a process under load
-    python scripts/load.py ingest  --index INDEX      # uploads and a new generation under load
-    python scripts/load.py size    --index INDEX [--index INDEX …]    # for the sizing table of docs/deployment.md
+    python tools/load.py clients --index INDEX [--questions FILE] [--workers 2]   # 1, 8, 64 and 256 clients
+    python tools/load.py beyond  --index INDEX      # more clients than the queue takes: who is sent away, and how
+    python tools/load.py memory  --index INDEX [--requests 50000]   # does it grow?
+    python tools/load.py kill    --index INDEX      # kill -9 of a process under load
+    python tools/load.py ingest  --index INDEX      # uploads and a new generation under load
+    python tools/load.py size    --index INDEX [--index INDEX …]    # for the sizing table of docs/deployment.md
 
 The service is `quoth serve` as a user starts it, on a copy of the index where it is written to; the clients keep their
 connections. The cache of question vectors is off, so that a question that was asked before costs as much as a new one.
@@ -94,7 +94,7 @@ def served(index: Path, *, workers: int, settings: Sequence[str] = ()) -> Iterat
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory(prefix="quoth-load-") as state, Path(state, "log").open("wb") as log:
-        command = [sys.executable, "-c", "from quoth.interfaces.cli import main; main()", "serve", "--no-auth"]
+        command = [sys.executable, "-c", "from quoth.cli import main; main()", "serve", "--no-auth"]
         command += ["--index", str(index), "--port", str(port), "--workers", str(workers)]
         for one in ("cache.memory_mb=0", f"service.state={state}", *settings):
             command += ["--set", one]

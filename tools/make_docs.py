@@ -1,8 +1,8 @@
-"""Write the generated parts of the documentation: what can be read from the code is never written by hand.
+"""Write what is read from the code and never written by hand: parts of the documentation, and the published schemas.
 
-    python scripts/make_docs.py             write every part, and run the recorded sessions anew (about half a minute)
-    python scripts/make_docs.py --quick     leave the recorded sessions as they are
-    python scripts/make_docs.py --check     write nothing; exit 1 when a part is stale (with --quick: but for sessions)
+    python tools/make_docs.py             write every part, and run the recorded sessions anew (about half a minute)
+    python tools/make_docs.py --quick     leave the recorded sessions as they are
+    python tools/make_docs.py --check     write nothing; exit 1 when a part is stale (with --quick: but for sessions)
 
 A part stands between `<!-- generated:NAME -->` and `<!-- /generated:NAME -->`.
 """
@@ -26,11 +26,13 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import typer.main
-from http_reference import http_part
 
-from quoth.interfaces.cli import app
-from quoth.profiles import load_profile, profile_names
-from quoth.settings import NOT_SETTINGS, Settings, setting_keys
+from http_reference import http_part
+from quoth.cli import app
+from quoth.domain.profile import load_profile, profile_names
+from quoth.output.json_schema import published_schemas
+from quoth.overrides import NOT_SETTINGS
+from quoth.settings import Settings, setting_keys
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = 80
@@ -103,7 +105,6 @@ MEANINGS = {
     "cache.vector_seconds": "How long the vector of a question is kept; 0: not at all.",
     "cache.result_seconds": "How long what was retrieved is kept; never across a change of the index.",
     "cache.memory_mb": "How much memory both may take; 0 keeps nothing.",
-    "cache.redis_url": "A Redis server that several processes share them in (needs the extra `redis`).",
     "log.queries": "A SQLite file, or a database's address, that every retrieval is written to, with its question.",
     "service.state": "Folder for the keys, uploads, jobs, the audit log and the marks of `quoth serve`.",
     "service.keys": "The file of the keys, where it is not `keys.json` in `service.state`: a mounted secret, say.",
@@ -119,6 +120,7 @@ MEANINGS = {
     "service.uploads": "Whether documents can be uploaded and removed.",
     "service.open_metrics": "Whether `/metrics` can be read without a key.",
     "service.cors": "Origins whose pages may call the service, with blanks between them; none by default.",
+    "service.webhook": "Path of the route that workflows call with the fields they send; empty for no such route.",
     "service.log_questions": "Whether the log holds the questions.",
     "service.traces": "Whether OpenTelemetry traces are sent (extra `otel`); `OTEL_*` variables say where to.",
     "store.schema": "The schema of the database that the index lives in; many can live in one database.",
@@ -191,10 +193,11 @@ def main() -> int:
     if not options.quick:
         parts |= {name: _session_part(commands) for name, commands in SESSIONS.items()}
     stale = [path for path in documents() if update(path, parts, write=not options.check)]
+    stale += [path for path, text in schema_files().items() if replace(path, text, write=not options.check)]
     for path in stale:
         print(f"{'stale' if options.check else 'written'}: {path.relative_to(ROOT)}")
     if stale and options.check:
-        print("run: python scripts/make_docs.py", file=sys.stderr)
+        print("run: python tools/make_docs.py", file=sys.stderr)
     return 1 if stale and options.check else 0
 
 
@@ -226,6 +229,19 @@ def update(path: Path, parts: Mapping[str, Callable[[], str]], *, write: bool) -
     return after != before
 
 
+def schema_files() -> dict[Path, str]:
+    """The published schemas, by the file that each is written to."""
+    return {ROOT / "src" / "quoth" / "output" / "schemas" / name: text for name, text in published_schemas().items()}
+
+
+def replace(path: Path, text: str, *, write: bool) -> bool:
+    """Write a file that is generated whole; say whether it changed (or would)."""
+    changed = not path.is_file() or path.read_text(encoding="utf-8") != text
+    if write and changed:
+        path.write_text(text, encoding="utf-8")
+    return changed
+
+
 def _settled(part: str) -> str:
     """A part without its scores: their last digit may differ from one kind of processor to another."""
     return re.sub(r"(confidence) \d\.\d\d|-?\d\.\d{3}", r"\1", part)
@@ -235,7 +251,7 @@ def settings_part() -> str:
     """Every key in a table for each section, and the variables that name a place."""
     keys = dict(setting_keys())
     if keys.keys() != MEANINGS.keys() or PLACES.keys() != NOT_SETTINGS:
-        raise SystemExit(f"scripts/make_docs.py must explain {sorted(keys.keys() ^ MEANINGS.keys()) or 'the places'}")
+        raise SystemExit(f"tools/make_docs.py must explain {sorted(keys.keys() ^ MEANINGS.keys()) or 'the places'}")
     lines = []
     for section in fields(Settings):
         cls = type(getattr(Settings(), section.name))
@@ -380,7 +396,7 @@ def _session_part(commands: Sequence[Shown]) -> Callable[[], str]:
 
 
 def _recorded(command: Shown, folder: Path) -> str:
-    program = "from quoth.interfaces.cli import main; main()"
+    program = "from quoth.cli import main; main()"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("QUOTH_")}
     # The cache stays where it is: building the model's graph is no part of the session.
     environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb"}

@@ -1,6 +1,6 @@
 """Measure retrieval and each check of the decision on question sets with gold spans.
 
-    python scripts/measure.py [SET ...] [--root ../shared/eval] [--indexes DIR] [--modes hybrid lexical dense]
+    python tools/measure.py [SET ...] [--root ../shared/eval] [--indexes DIR] [--modes hybrid lexical dense]
 
 A set is a folder with `docs/` and `questions.jsonl`. Its index in `--indexes` is made or brought up to date first.
 Retrieval is measured with abstention off: the share of answerable questions for which a quoted sentence overlaps gold.
@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quoth.interfaces.python import Quoth, ingest_paths
-from quoth.questions import UnreadableLine, read_questions
-from quoth.settings import Overrides
-from quoth.types import Answer, Asked, Evidence, Question
+from quoth.library import Quoth, ingest_paths
+from quoth.overrides import Overrides
+from quoth.search.question_files import UnreadableLine, read_questions
+from quoth.types import Answer, AskResult, Evidence, Question
 from quoth.wiring import open_store
 
 PROFILES = {"agriculture": "agriculture", "irrigation": "agriculture", "governance": "governance"}
@@ -92,14 +92,14 @@ def _gold(spans: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int, int]]:
             yield span["doc_id"], other["start"], other["end"]
 
 
-def ask_all(index: Path, items: Iterable[Item], settings: dict[str, str]) -> Iterator[Asked]:
+def ask_all(index: Path, items: Iterable[Item], settings: dict[str, str]) -> Iterator[AskResult]:
     overrides = Overrides({}, {}, {"embedding.threads": "1", **settings})
-    quoth = Quoth(open_store(index, overrides.over({}, profile="none").store), overrides)
+    quoth = Quoth(open_store(index, overrides.without_profile().store), overrides)
     for item in items:
         yield quoth.explain(item.question)
 
 
-def retrieval_line(items: list[Item], asked: list[Asked], documents: Path) -> str:
+def retrieval_line(items: list[Item], asked: list[AskResult], documents: Path) -> str:
     hits: Counter[int] = Counter()
     quoted = exact = count = 0
     texts: dict[str, str] = {}
@@ -127,7 +127,7 @@ def _overlaps(citation: Evidence, gold: Iterable[tuple[str, int, int]]) -> bool:
     )
 
 
-def print_checks(items: list[Item], asked: list[Asked]) -> None:
+def print_checks(items: list[Item], asked: list[AskResult]) -> None:
     totals = Counter(item.answerable for item in items)
     alone: Counter[tuple[str, bool]] = Counter()
     answered = Counter(

@@ -1,6 +1,6 @@
 """Ask the sample corpora what they do not answer: their questions, changed in one thing.
 
-    python scripts/stress.py [--indexes DIR] [--list] [--let-through]
+    python tools/measure_stress.py [--indexes DIR] [--list] [--let-through]
 
 Prints for each kind of change how many questions were refused, with the default settings of the corpus's profile. Below
 stand how many of the unchanged questions were refused, and of what their evidence states, asked back as it stands: both
@@ -15,11 +15,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from quoth.evaluation.questions import read_labelled
-from quoth.evaluation.stress import Stressed, is_refused, read_plan, stress_set, true_premises
-from quoth.evaluation.swap import SwapKind
-from quoth.interfaces.python import Quoth
+from quoth.evaluation.labelled_questions import read_labelled
+from quoth.library import Quoth
 from quoth.types import Abstention, Answer
+from stress.stress_set import Stressed, is_refused, read_plan, stress_set, true_premises
+from stress.swap import SwapKind
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 CORPORA = ("agriculture", "governance")

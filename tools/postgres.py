@@ -1,8 +1,8 @@
 """Compare the PostgreSQL store with the embedded one, side by side in one run.
 
-    nice python scripts/postgres.py same [SET ...] [--root ../shared/eval] [--url URL] [--work DIR]
-    nice python scripts/postgres.py size --vectors INDEX [--sentences 45000 500000] [--url URL] [--work DIR]
-    nice python scripts/postgres.py memory --vectors INDEX
+    nice python tools/postgres.py same [SET ...] [--root ../shared/eval] [--url URL] [--work DIR]
+    nice python tools/postgres.py size --vectors INDEX [--sentences 45000 500000] [--url URL] [--work DIR]
+    nice python tools/postgres.py memory --vectors INDEX
 
 `same` asks the questions of the sample corpora, and of the sets named, from both stores: the share of outcomes that are
 the same to the byte, of those with the same quotes, and the hits of each. `size` fills both with real sentences and
@@ -27,17 +27,17 @@ from pathlib import Path
 
 import numpy as np
 import psycopg
-from scale import NEAREST, Origin, StandIn, documents, questions, read_origin
 
-from quoth.evaluation.overlap import touches
-from quoth.evaluation.questions import Labelled, read_labelled
-from quoth.interfaces.python import Quoth, ingest_paths
-from quoth.profiles import load_profile
+from quoth.domain.profile import load_profile
+from quoth.evaluation.labelled_questions import LabelledQuestion, read_labelled, touches
+from quoth.library import Quoth, ingest_paths
+from quoth.output.render import json_line, outcome_json
+from quoth.overrides import NO_OVERRIDES, Overrides
 from quoth.protocols import Store
-from quoth.render import json_line, outcome_json
-from quoth.settings import NO_OVERRIDES, Overrides, StoreSettings
+from quoth.settings import StoreSettings
 from quoth.types import NO_FILTERS, Answer, Outcome, Query
 from quoth.wiring import open_store
+from scale import NEAREST, Origin, StandIn, documents, questions, read_origin
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILES = {"agriculture": "agriculture", "irrigation": "agriculture", "governance": "governance"}
@@ -125,7 +125,7 @@ def _quotes(outcome: Outcome) -> tuple[str, ...]:
     return tuple(one.sentence.id for one in outcome.citations) if isinstance(outcome, Answer) else ()
 
 
-def _hit(item: Labelled, outcome: Outcome) -> bool:
+def _hit(item: LabelledQuestion, outcome: Outcome) -> bool:
     cited = outcome.citations if isinstance(outcome, Answer) else ()
     return any(touches((one.sentence.doc_id, one.sentence.quote.span), gold) for one in cited for gold in item.gold)
 
@@ -203,19 +203,16 @@ def _found(
 
 def explain(store: Store, query: Query) -> list[str]:
     """The lines of the plan that name an index."""
-    from quoth.stores.postgres import PostgresStore, search
+    from quoth.stores.postgres import PostgresStore
+    from quoth.stores.postgres import postgres_search as search
 
     if not isinstance(store, PostgresStore):
         return []
-    connection, published = store._begin()
-    try:
-        statement, values = search.statement(query, published, query.vector)
-        connection.execute(search.SETTINGS, search.settings(query, 200))
-        plan = [
-            str(row[0]) for row in connection.execute(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {statement}", values)
-        ]
-    finally:
-        store._end(connection)
+    with store.read() as reader:
+        statement, values = search.statement(query, reader.published, query.vector)
+        reader.connection.execute(search.SETTINGS, search.settings(query, 200))
+        explained = reader.connection.execute(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {statement}", values)
+        plan = [str(row[0]) for row in explained]
     return [line.strip() for line in plan if "Index" in line or "Execution Time" in line]
 
 

@@ -1,6 +1,6 @@
 """Fit the scales that bring each scorer's scores of passages to one relevance, from questions with gold spans.
 
-    python scripts/relevance_scale.py [SET ...] [--root ../shared/train] [--work DIR] [--documents 150] [--write]
+    python tools/relevance_scale.py [SET ...] [--root ../shared/train] [--work DIR] [--documents 150] [--write]
 
 A scale is logistic(slope * score + intercept), laid through two points of the scores of passages that hold the answer:
 90% of them shall reach 0.5, and 98% shall reach 0.3. Each set counts the same, whatever its size. The sets are those
@@ -21,15 +21,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from quoth.engine import Engine
-from quoth.evaluation.overlap import touches
-from quoth.evaluation.questions import Labelled, read_labelled
-from quoth.interfaces.python import ingest_paths
+from quoth.evaluation.labelled_questions import LabelledQuestion, read_labelled, touches
+from quoth.library import ingest_paths
+from quoth.overrides import NO_OVERRIDES, Overrides
+from quoth.passages.passage_builder import gather
 from quoth.protocols import Reader
-from quoth.retrieve.find import find
-from quoth.retrieve.gather import gather
-from quoth.retrieve.question import analyse
-from quoth.settings import NO_OVERRIDES, Overrides, Settings
+from quoth.search.engine import Engine
+from quoth.search.hybrid_search import hybrid_search
+from quoth.search.question_analysis import analyse
+from quoth.settings import Settings
 from quoth.wiring import engine_for, open_store
 
 SETS = ("cuad_other", "covidqa", "doqa", "fairytaleqa", "medquad", "selqa", "squad2_rhine", "tatqa", "xquad_en")
@@ -42,7 +42,7 @@ SCORERS: Mapping[str, Mapping[str, str]] = {
 """Who has the last word on the scores, and the settings that make it so; `lexical` when no vector can be had."""
 POINTS = ((0.10, 0.5), (0.02, 0.3))
 """Share of the right passages that score lower, and the relevance that such a score shall have."""
-TARGET = Path(__file__).resolve().parents[1] / "src/quoth/providers/models/relevance.json"
+TARGET = Path(__file__).resolve().parents[1] / "src/quoth/models/shipped/relevance.json"
 
 
 def main() -> int:
@@ -106,10 +106,10 @@ def _documents(folder: Path, options: argparse.Namespace) -> list[Path]:
     return chosen
 
 
-def _right(item: Labelled, reader: Reader, engine: Engine) -> float | None:
+def _right(item: LabelledQuestion, reader: Reader, engine: Engine) -> float | None:
     """The score of the best passage that touches the gold, among those that a retrieval would look at."""
     analysis = analyse(item.question, profile=engine.profile, settings=engine.settings.retrieval)
-    found = find(analysis, reader=reader, engine=engine, topk=2 * engine.settings.retrieval.candidates)
+    found = hybrid_search(analysis, reader=reader, engine=engine, topk=2 * engine.settings.retrieval.candidates)
     for one in gather(found.ranked, reader)[: engine.settings.rerank.topk]:
         place = (one.passage.doc_id, one.passage.span)
         if any(touches(place, gold) for gold in item.gold):

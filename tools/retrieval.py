@@ -1,6 +1,6 @@
 """Measure `quoth retrieve` on question sets with gold spans, and put the tables into docs/retrieval.md.
 
-    python scripts/retrieval.py [SET ...] [--root ../shared/eval] [--indexes DIR] [--write]
+    python tools/retrieval.py [SET ...] [--root ../shared/eval] [--indexes DIR] [--write]
 
 Each set is retrieved four times: by full text alone, by vectors alone, by both, and by both with the evidence reranker.
 Recall counts the gold spans that the first 5 and 8 passages touch, and those in the context of 4,000 tokens. The status
@@ -15,10 +15,10 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from quoth.evaluation.passages import Trial, recall_json, statuses_json, times_json, try_each
-from quoth.evaluation.questions import read_labelled
-from quoth.interfaces.python import Quoth, ingest_paths
-from quoth.settings import NO_OVERRIDES
+from quoth.evaluation.labelled_questions import read_labelled
+from quoth.evaluation.retrieval_trials import RetrievalTrial, recall_json, statuses_json, times_json, try_each
+from quoth.library import Quoth, ingest_paths
+from quoth.overrides import NO_OVERRIDES
 from quoth.types import Status
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,7 +64,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measure(folder: Path, options: argparse.Namespace) -> Iterator[tuple[str, tuple[Trial, ...]]]:
+def _measure(folder: Path, options: argparse.Namespace) -> Iterator[tuple[str, tuple[RetrievalTrial, ...]]]:
     index = options.indexes / folder.name
     sample = folder == SAMPLE
     profile = "governance" if sample else PROFILES.get(folder.name, "general")
@@ -75,7 +75,7 @@ def _measure(folder: Path, options: argparse.Namespace) -> Iterator[tuple[str, t
         yield name, try_each(Quoth.open(index, settings={"cache.memory_mb": 0, **values}), items, progress=None)
 
 
-def _recall_table(measured: Mapping[str, Mapping[str, Sequence[Trial]]]) -> str:
+def _recall_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]) -> str:
     lines = [f"| set | search | {' | '.join(RECALL.values())} | mean reciprocal rank |", "|---|---|---|---|---|---|"]
     for name, variants in measured.items():
         for variant, trials in variants.items():
@@ -85,7 +85,7 @@ def _recall_table(measured: Mapping[str, Mapping[str, Sequence[Trial]]]) -> str:
     return "\n".join(lines)
 
 
-def _status_table(measured: Mapping[str, Mapping[str, Sequence[Trial]]]) -> str:
+def _status_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]) -> str:
     lines = [f"| set | questions | {' | '.join(Status)} |", "|---|---|---|---|---|"]
     for name, variants in measured.items():
         for kind, counts in statuses_json(variants["hybrid + evidence"]).items():
@@ -95,7 +95,7 @@ def _status_table(measured: Mapping[str, Mapping[str, Sequence[Trial]]]) -> str:
     return "\n".join(lines)
 
 
-def _times_table(measured: Mapping[str, Mapping[str, Sequence[Trial]]]) -> str:
+def _times_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]) -> str:
     times = {name: times_json(variants["hybrid + evidence"]) for name, variants in measured.items()}
     stages = next(iter(times.values()))
     lines = [f"| set | {' | '.join(stages)} |", "|---" * (1 + len(stages)) + "|"]

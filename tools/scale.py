@@ -1,6 +1,6 @@
 """Build a large index from vectors made by program, and measure what size costs.
 
-    nice python scripts/scale.py --vectors INDEX [--sentences 1000000] [--small 45000] [--place /tmp/quoth-scale]
+    nice python tools/scale.py --vectors INDEX [--sentences 1000000] [--small 45000] [--place /tmp/quoth-scale]
 
 INDEX is an index of real documents: its sentences, vectors and token codes are taken over and over again, each time
 with other words and with some seeded noise, until there are enough. So no model runs, and the vectors lie as real ones
@@ -27,15 +27,15 @@ from pathlib import Path
 
 import numpy as np
 
-from quoth.ask import ask
-from quoth.engine import Engine
-from quoth.profiles import load_profile
+from quoth.answer.ask import ask
+from quoth.domain.profile import load_profile
+from quoth.models.tokenizer import EstimateCounter
 from quoth.protocols import Progress
-from quoth.providers.tokenizer import EstimateCounter
+from quoth.search.engine import Engine
 from quoth.settings import Settings
+from quoth.stores.database_rows import unit_vectors
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.embedded.dense import DenseIndex
-from quoth.stores.embedded.rows import unpack
+from quoth.stores.embedded.dense_index import DenseIndex
 from quoth.types import (
     NO_FILTERS,
     Document,
@@ -97,7 +97,7 @@ def read_origin(index: Path) -> Origin:
     stored = np.frombuffer(b"".join(row[1] for row in found), dtype=np.float16).reshape(-1, identity.dimension)
     texts = [row[0] for row in found]
     words = sorted({word for text in texts[::7] for word in text.split()})
-    return Origin(identity, texts, unpack(stored), [row[2] for row in found], words)
+    return Origin(identity, texts, unit_vectors(stored), [row[2] for row in found], words)
 
 
 class StandIn:
@@ -252,7 +252,7 @@ def edit(store: EmbeddedStore, origin: Origin, *, number: int, profile: tuple[st
 def recall(place: Path, origin: Origin, queries: Sequence[int]) -> float:
     """The share of the exactly nearest that the dense search finds."""
     folder = max((place / "generations").iterdir())
-    index = DenseIndex(folder, known={})
+    index = DenseIndex(folder, loaded={})
     asked = np.stack([origin.vector(number) for number in queries])
     best = np.full((len(queries), NEAREST), -2.0, dtype=np.float32)
     where = np.zeros((len(queries), NEAREST), dtype=np.int64)
@@ -348,7 +348,7 @@ def main() -> int:
     engine = Engine(
         embedder=StandIn(origin),
         reranker=None,
-        judge=None,
+        llm_reranker=None,
         confidence_model=None,
         scales={},
         open_counter=EstimateCounter,

@@ -1,6 +1,6 @@
 """Take the pictures of the web page that the documentation shows, from the bundled sample corpora.
 
-    python scripts/screenshots.py [--into docs/images]
+    python tools/screenshots.py [--into docs/images]
 
 Starts `quoth serve` on each corpus and Chromium on the page. Needs the extras of requirements/dev.txt and Chromium.
 """

@@ -1,6 +1,6 @@
 """Measure the splitter: megabytes of UTF-8 per CPU second, best of three, per directory and together.
 
-python scripts/split_speed.py DIR...
+python tools/split_speed.py DIR...
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from quoth.text.sentences import split
+from quoth.documents.sentences import split
 
 
 def best_seconds(texts: Sequence[tuple[str, str]], *, rounds: int) -> float:

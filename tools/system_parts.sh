@@ -22,12 +22,5 @@ part() {
 }
 
 export DEBIAN_FRONTEND=noninteractive
-# The tests start a Redis of their own. In run level 1 the package starts none; systemd does not ask for that, and would.
-export RUNLEVEL=1
 part chromium chromium Chromium "open the web page"
 part soffice libreoffice-writer-nogui LibreOffice "convert documents"
-if [ -d /run/systemd/system ] && ! command -v redis-server >/dev/null 2>&1; then
-    echo "redis-server is not installed, and apt would start it as a service: the tests that share a cache will be skipped." >&2
-else
-    part redis-server redis-server redis-server "share a cache"
-fi

@@ -1,6 +1,6 @@
 """Measure what each threshold and weight does, for docs/tuning.md.
 
-    python scripts/tuning.py [SET ...] [--root ../shared/eval] [--indexes DIR] [--limit N] [--write]
+    python tools/tuning.py [SET ...] [--root ../shared/eval] [--indexes DIR] [--limit N] [--write]
 
 A set is a folder with `questions.jsonl` and documents (in `docs/`, or beside it): a path, or a name under `--root` or
 `examples/`. Without one: the agriculture sample, and from `--root`, where it is there, irrigation and encyclopedia.
@@ -26,15 +26,15 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from quoth.domain.profile import parse_profile
+from quoth.evaluation.calibrate import without_threshold
+from quoth.evaluation.judgements import Judgement, judge_each
+from quoth.evaluation.labelled_questions import LabelledQuestion, read_labelled, touches
 from quoth.evaluation.measures import measures_of
-from quoth.evaluation.overlap import touches
-from quoth.evaluation.questions import Labelled, read_labelled
-from quoth.evaluation.run import Judged, judge_each
-from quoth.evaluation.trials import without_threshold
-from quoth.interfaces.python import Quoth, ingest_paths
-from quoth.profiles import parse_profile
+from quoth.library import Quoth, ingest_paths
+from quoth.overrides import Overrides
 from quoth.protocols import Reader
-from quoth.settings import Overrides, Settings
+from quoth.settings import Settings
 from quoth.types import Ranked, Vectors
 from quoth.wiring import open_store
 
@@ -65,11 +65,8 @@ HITS: Columns = (("hit@1", "hit@1"), ("hit@3", "hit@3"), ("hit@6", "hit@6"))
 SPREAD: Columns = (("sentences per answer", "sentences_per_answer"), ("redundancy after", "redundancy_after"))
 WHOLE: Columns = (
     *DECISIONS,
-    ("answerable answered rightly", "found"),
     ("character precision", "answered_char_precision"),
-    ("character recall", "answered_char_recall"),
-    *SPREAD,
-    ("tag pairs per answer", "tag_pairs"),
+    ("sentences per answer", "sentences_per_answer"),
 )
 
 
@@ -171,7 +168,38 @@ PARTS = (
 
 
 def _each(benches: Sequence[Bench], part: Callable[[Bench], str]) -> str:
-    return "\n\n".join(f"**{bench.name}**\n\n{part(bench)}" for bench in benches)
+    return side_by_side([part(bench) for bench in benches])
+
+
+def side_by_side(tables: Sequence[str]) -> str:
+    """Join the tables of several sets into one: each cell holds the figures of all sets, in the order of the sets.
+
+    A row label that is bold in a set makes that set's figures bold. A set without a table, or without the row, has `-`.
+    """
+    parsed = [dict(_rows(text)) for text in tables]
+    headings, rules = next(text.splitlines()[:2] for text in tables if text.startswith("|"))
+    labels = list(dict.fromkeys(label.replace("**", "") for rows in parsed for label in rows))
+    if all(re.fullmatch(r"[\d.]+", label) for label in labels):
+        labels.sort(key=float)
+    lines = []
+    for label in labels:
+        columns = [_cells(rows, label, headings.count("|") - 2) for rows in parsed]
+        lines.append(f"| {label} | {' | '.join(' / '.join(cell) for cell in zip(*columns, strict=True))} |")
+    return "\n".join([headings, rules, *lines])
+
+
+def _rows(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the label and the cells of each row of a Markdown table; nothing for a text that is none."""
+    for line in text.splitlines()[2:]:
+        label, *cells = line.strip("|").split("|")
+        yield label.strip(), [cell.strip() for cell in cells]
+
+
+def _cells(rows: Mapping[str, Sequence[str]], label: str, width: int) -> list[str]:
+    for written, cells in rows.items():
+        if written.replace("**", "") == label:
+            return [f"**{cell}**" for cell in cells] if "**" in written else list(cells)
+    return ["-"] * width
 
 
 @dataclass(frozen=True)
@@ -186,12 +214,12 @@ class Pair:
 class Bench:
     """A set with its index, asked once for each different setting."""
 
-    def __init__(self, name: str, index: Path, items: Sequence[Labelled]) -> None:
+    def __init__(self, name: str, index: Path, items: Sequence[LabelledQuestion]) -> None:
         self.name = name
         self.items = items
         self._store = open_store(index, Settings().store)
         self._figures: dict[str, Figures] = {}
-        self._unthresholded: tuple[Judged, ...] | None = None
+        self._unthresholded: tuple[Judgement, ...] | None = None
         with self._store.read() as reader:
             self.info = reader.info
         self._profile = parse_profile(self.info.profile_source)
@@ -224,7 +252,7 @@ class Bench:
             self._figures[digest] = figures_of(self._judged(_overrides(flags), what=_told(flags)))
         return self._figures[digest]
 
-    def unthresholded(self) -> tuple[Judged, ...]:
+    def unthresholded(self) -> tuple[Judgement, ...]:
         """A run in which only the other checks abstain: a confidence at hand says what a threshold would do."""
         if self._unthresholded is None:
             made_for = Quoth(self._store, _overrides({})).circumstances()
@@ -239,7 +267,7 @@ class Bench:
             found = ((item, quoth.explain(item.question).trace.ranked[:TOP]) for item in self.items)
             return [pair for item, ranked in found for pair in pairs_of(ranked, item, reader)]
 
-    def _judged(self, overrides: Overrides, *, what: str) -> tuple[Judged, ...]:
+    def _judged(self, overrides: Overrides, *, what: str) -> tuple[Judgement, ...]:
         print(f"{self.name}: {len(self.items)} questions, {what}", file=sys.stderr)
         judged = judge_each(Quoth(self._store, overrides), self.items, progress=None)
         for one in judged:
@@ -256,13 +284,13 @@ def _told(flags: Flags) -> str:
     return " ".join(f"{key}={value}" for key, value in flags.items()) or "as it comes"
 
 
-def spaced(items: Sequence[Labelled], limit: int | None) -> tuple[Labelled, ...]:
+def spaced(items: Sequence[LabelledQuestion], limit: int | None) -> tuple[LabelledQuestion, ...]:
     """At most `limit` of them, evenly spaced: a set may be sorted."""
     count = len(items) if limit is None else min(limit, len(items))
     return tuple(items[place * len(items) // count] for place in range(count))
 
 
-def figures_of(judged: Sequence[Judged]) -> dict[str, float]:
+def figures_of(judged: Sequence[Judgement]) -> dict[str, float]:
     """Every measure of `quoth eval` by its key, and those that these tables need besides."""
     weights = np.ones((1, len(judged)))
     figures = {one.key: float(one.of(weights)[0]) for one in measures_of(judged)[0]}
@@ -328,7 +356,7 @@ class Point:
     refused: float
 
 
-def threshold_points(judged: Sequence[Judged], thresholds: Iterable[float]) -> list[Point]:
+def threshold_points(judged: Sequence[Judgement], thresholds: Iterable[float]) -> list[Point]:
     """From a run in which only other checks abstained; those questions are answered at no threshold."""
     answerable = sum(one.labelled.answerable for one in judged)
     points = []
@@ -409,7 +437,7 @@ def presets_part(bench: Bench, *, presets: Mapping[str, Flags]) -> str:
     return runs_table("settings", runs, WHOLE)
 
 
-def pairs_of(ranked: Sequence[Ranked], item: Labelled, reader: Reader) -> Iterator[Pair]:
+def pairs_of(ranked: Sequence[Ranked], item: LabelledQuestion, reader: Reader) -> Iterator[Pair]:
     """Each two of the sentences. Where one gold is enough, any two that touch gold say the same."""
     vectors: dict[str, Vectors] = {}
     for doc_id in {one.sentence.doc_id for one in ranked}:

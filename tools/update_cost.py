@@ -1,6 +1,6 @@
 """What it costs to change one sentence of a corpus, against reading it all: full ingest, edit, ingest again, ask.
 
-    python scripts/update_cost.py [DOCS] [--profile agriculture]
+    python tools/update_cost.py [DOCS] [--profile agriculture]
 
 DOCS is copied first; without it, the documents of ../shared/eval/agriculture are taken (41,000 sentences, about ten
 minutes). Both ingests run in one process with the model loaded, so that the ratio is that of the work.

@@ -1,9 +1,10 @@
-"""Write the trained cross-encoder as a quantised ONNX graph, with its sha256.
+"""Write the trained reader as an ONNX graph of 8-bit weights, with its tokenizer and sha256.
 
-    python training/export.py --model DIR/others --target DIR
+    python training/export.py --work DIR [--model FILE] [--target DIR]
 
-The matrices become 8-bit integers of 7 bits' range (`reduce_range`), because processors without VNNI add pairs of
-products in 16 bits, which would overflow with more; activations are quantised as they come.
+Matrices become 8-bit integers with a scale for each column; what flows through them is rounded at run time with one
+scale for all that is read at once. So pairs have to be read one by one for a score that depends on the pair alone. Word
+vectors are 8-bit integers with a scale for each word.
 """
 
 from __future__ import annotations
@@ -11,128 +12,146 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 import sys
-import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import QuantType, quantize_dynamic
 from safetensors.numpy import load_file
 
 OPSET = 20
-NAME = "cross_encoder.onnx"
+MOST = 63
+"""The largest code of a matrix: with 7 bits, processors without VNNI cannot overflow when they add pairs in 16 bits."""
+HEADS = 12
+EPSILON = 1e-12
+
+Array = NDArray[Any]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--target", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--model", type=Path, help="default: DIR/run/reader.safetensors")
+    parser.add_argument("--target", type=Path, help="default: DIR/export")
     options = parser.parse_args()
-    graph = Graph(load_file(options.model / "model.safetensors")).model()
-    target = options.target / NAME
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / "plain.onnx"
-        onnx.save(graph, plain)
-        quantize_dynamic(
-            plain,
-            target,
-            weight_type=QuantType.QInt8,
-            per_channel=True,
-            reduce_range=True,
-            op_types_to_quantize=["MatMul", "Gather"],
-        )
-    digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    (options.target / "cross_encoder.json").write_text(json.dumps({"file": NAME, "sha256": digest}, indent=1) + "\n")
-    print(f"{target}: {target.stat().st_size / 1e6:.1f} MB, sha256 {digest}")
+    target: Path = options.target or options.work / "export"
+    target.mkdir(parents=True, exist_ok=True)
+    file = target / "reader.onnx"
+    graph = Graph(load_file(options.model or options.work / "run" / "reader.safetensors")).model()
+    file.write_bytes(graph.SerializeToString())
+    shutil.copyfile(options.work / "base" / "tokenizer.json", target / "tokenizer.json")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    (target / "reader.json").write_text(json.dumps({"sha256": digest}, indent=1) + "\n", encoding="utf-8")
+    print(f"{file}: {file.stat().st_size / 1e6:.1f} MB, sha256 {digest}")
     return 0
 
 
 class Graph:
-    """The network of `network.py`, operator by operator. One score for each row of token ids."""
+    """The network of `network.py`, operator by operator, for pairs of the same length: there is no padding."""
 
-    heads = 12
-
-    def __init__(self, weights: dict[str, NDArray[np.float32]]) -> None:
+    def __init__(self, weights: dict[str, Array]) -> None:
         self.weights = weights
-        self.nodes: list[onnx.NodeProto] = []
-        self.constants: dict[str, onnx.TensorProto] = {}
-        self.hidden = weights["words.weight"].shape[1]
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
 
     def model(self) -> onnx.ModelProto:
+        value = self._embedded()
+        layers = len({name.split(".")[1] for name in self.weights if name.startswith("layers.")})
+        for number in range(layers):
+            value = self._layer(value, f"layers.{number}")
+        first = self._node("Gather", [value, self._constant("first", np.array(0, np.int64))], "first_token", axis=1)
+        pooled = self._node("Tanh", [self._linear(first, "pooler")], "pooled")
+        self._column(pooled, "score", "scores")
+        self._column(value, "mark", "marks")
         inputs = [
-            helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
-            for name in ("input_ids", "token_types", "attention_mask")
+            helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "tokens"])
+            for name in ("input_ids", "token_type_ids")
         ]
-        score = helper.make_tensor_value_info("score", TensorProto.FLOAT, ["pairs"])
-        value = self.embedded()
-        unseen = self.unseen()
-        for number in range(sum(key.endswith(".outer.bias") for key in self.weights)):
-            value = self.layer(value, unseen, f"layers.{number}")
-        first = self.add("Gather", [value, self.constant("zero", np.array(0))], axis=1)
-        scored = self.linear(first, "score")
-        self.add("Squeeze", [scored, self.constant("last", np.array([-1]))], output="score")
-        graph = helper.make_graph(self.nodes, "cross_encoder", inputs, [score], list(self.constants.values()))
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
-        onnx.checker.check_model(model)
-        return model
+        outputs = [
+            helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["batch"]),
+            helper.make_tensor_value_info("marks", TensorProto.FLOAT, ["batch", "tokens"]),
+        ]
+        graph = helper.make_graph(self.nodes, "reader", inputs, outputs, initializer=self.constants)
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=10, producer_name="quoth")
 
-    def embedded(self) -> str:
-        shape = self.add("Shape", ["input_ids"], start=1, end=2)
-        length = self.add("Squeeze", [shape])
-        places = self.add("Range", [self.constant("zero", np.array(0)), length, self.constant("one", np.array(1))])
-        words = self.add("Gather", [self.weight("words.weight"), "input_ids"])
-        positions = self.add("Gather", [self.weight("positions.weight"), places])
-        types = self.add("Gather", [self.weight("types.weight"), "token_types"])
-        return self.norm(self.add("Add", [self.add("Add", [words, positions]), types]), "norm")
+    def _embedded(self) -> str:
+        words = self.weights["words.weight"]
+        scale = np.maximum(np.abs(words).max(axis=1, keepdims=True), 1e-9) / 127
+        codes = np.rint(words / scale).astype(np.int8)
+        rows = self._node("Gather", [self._constant("words", codes), "input_ids"], "word_codes")
+        scales = self._node("Gather", [self._constant("scales", scale.astype(np.float32)), "input_ids"], "word_scales")
+        value = self._node("Mul", [self._node("Cast", [rows], "word_numbers", to=TensorProto.FLOAT), scales], "word")
+        shape = self._node("Shape", ["input_ids"], "tokens", start=1, end=2)
+        start, axis = self._constant("zero", np.array([0], np.int64)), self._constant("rows", np.array([0], np.int64))
+        positions = self._node("Slice", [self._as_is("positions.weight"), start, shape, axis], "position")
+        value = self._node("Add", [value, positions], "placed")
+        types = self._node("Gather", [self._as_is("types.weight"), "token_type_ids"], "type")
+        value = self._node("Add", [value, types], "typed")
+        norm = [self._as_is("norm.weight"), self._as_is("norm.bias")]
+        return self._node("LayerNormalization", [value, *norm], "embedded", epsilon=EPSILON)
 
-    def unseen(self) -> str:
-        """0 for a token, a large negative number for padding, ready to be added to the attention's scores."""
-        mask = self.add("Cast", ["attention_mask"], to=TensorProto.FLOAT)
-        mask = self.add("Unsqueeze", [mask, self.constant("middle", np.array([1, 2]))])
-        missing = self.add("Sub", [self.constant("one_float", np.float32(1)), mask])
-        return self.add("Mul", [missing, self.constant("never", np.float32(-1e9))])
-
-    def layer(self, value: str, unseen: str, base: str) -> str:
-        each = self.hidden // self.heads
-        joined = self.linear(value, f"{base}.query_key_value")
-        sizes = self.constant("by_three", np.array([0, 0, 3, self.heads, each]))
-        split = self.add("Transpose", [self.add("Reshape", [joined, sizes])], perm=[2, 0, 3, 1, 4])
-        query, key, content = (
-            self.add("Gather", [split, self.constant(f"part_{part}", np.array(part))], axis=0) for part in range(3)
+    def _layer(self, value: str, base: str) -> str:
+        packed = self._matrix(value, f"{base}.query_key_value")
+        parts = [f"{base}.{part}" for part in ("query", "key", "value")]
+        self._node("Split", [packed], *parts, axis=2, num_outputs=3)
+        bias = self._as_is(f"{base}.query_key_value.bias")
+        attended = self._node("MultiHeadAttention", [*parts, bias], f"{base}.attended", fused=True, num_heads=HEADS)
+        value = self._skip(
+            self._matrix(attended, f"{base}.attention_out"), value, base, "attention_out", "attention_norm"
         )
-        turned = self.add("Transpose", [key], perm=[0, 1, 3, 2])
-        scores = self.add("MatMul", [query, turned])
-        scores = self.add("Mul", [scores, self.constant("scale", np.float32(each**-0.5))])
-        shares = self.add("Softmax", [self.add("Add", [scores, unseen])], axis=-1)
-        mixed = self.add("Transpose", [self.add("MatMul", [shares, content])], perm=[0, 2, 1, 3])
-        merged = self.add("Reshape", [mixed, self.constant("merged", np.array([0, 0, self.hidden]))])
-        attended = self.add("Add", [value, self.linear(merged, f"{base}.attention_out")])
-        value = self.norm(attended, f"{base}.attention_norm")
-        inner = self.add("Gelu", [self.linear(value, f"{base}.inner")])
-        return self.norm(self.add("Add", [value, self.linear(inner, f"{base}.outer")]), f"{base}.norm")
+        inner = self._matrix(value, f"{base}.inner")
+        inner = self._node("BiasGelu", [inner, self._as_is(f"{base}.inner.bias")], f"{base}.activated", fused=True)
+        return self._skip(self._matrix(inner, f"{base}.outer"), value, base, "outer", "norm")
 
-    def linear(self, value: str, base: str) -> str:
-        turned = self.constant(f"{base}.turned", np.ascontiguousarray(self.weights[f"{base}.weight"].T))
-        return self.add("Add", [self.add("MatMul", [value, turned]), self.weight(f"{base}.bias")])
+    def _skip(self, value: str, residual: str, base: str, linear: str, norm: str) -> str:
+        inputs = [
+            value,
+            residual,
+            self._as_is(f"{base}.{norm}.weight"),
+            self._as_is(f"{base}.{norm}.bias"),
+            self._as_is(f"{base}.{linear}.bias"),
+        ]
+        return self._node("SkipLayerNormalization", inputs, f"{base}.{norm}.out", fused=True, epsilon=EPSILON)
 
-    def norm(self, value: str, base: str) -> str:
-        inputs = [value, self.weight(f"{base}.weight"), self.weight(f"{base}.bias")]
-        return self.add("LayerNormalization", inputs, axis=-1, epsilon=1e-12)
+    def _matrix(self, value: str, base: str) -> str:
+        """Multiply by a matrix of 8-bit integers; the bias is left to the operator that follows."""
+        weight = self.weights[f"{base}.weight"].T
+        scale = np.maximum(np.abs(weight).max(axis=0), 1e-9) / MOST
+        codes = np.rint(weight / scale).astype(np.int8)
+        inputs = [
+            value,
+            self._constant(f"{base}.codes", np.ascontiguousarray(codes)),
+            self._constant(f"{base}.scales", scale.astype(np.float32)),
+        ]
+        return self._node("DynamicQuantizeMatMul", inputs, f"{base}.product", fused=True)
 
-    def weight(self, name: str) -> str:
-        return self.constant(name, self.weights[name])
+    def _linear(self, value: str, base: str) -> str:
+        product = self._matrix(value, base)
+        return self._node("Add", [product, self._as_is(f"{base}.bias")], f"{base}.sum")
 
-    def constant(self, name: str, value: object) -> str:
-        self.constants.setdefault(name, numpy_helper.from_array(np.asarray(value), name))
+    def _column(self, value: str, base: str, output: str) -> None:
+        weight = self._constant(f"{base}.weight", np.ascontiguousarray(self.weights[f"{base}.weight"].T))
+        product = self._node("MatMul", [value, weight], f"{base}.product")
+        total = self._node("Add", [product, self._as_is(f"{base}.bias")], f"{base}.sum")
+        self._node("Squeeze", [total, self._constant(f"{base}.axis", np.array([-1], np.int64))], output)
+
+    def _as_is(self, name: str) -> str:
+        return self._constant(name, self.weights[name].astype(np.float32))
+
+    def _constant(self, name: str, value: Array) -> str:
+        self.constants.append(numpy_helper.from_array(value, name))
         return name
 
-    def add(self, kind: str, inputs: list[str], *, output: str | None = None, **attributes: object) -> str:
-        name = output or f"{kind}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, inputs, [name], name=name, **attributes))
-        return name
+    def _node(self, kind: str, inputs: list[str], *outputs: str, fused: bool = False, **attributes: float) -> str:
+        node = helper.make_node(kind, inputs, outputs, name=outputs[0], domain="com.microsoft" if fused else "")
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+        self.nodes.append(node)
+        return outputs[0]
 
 
 if __name__ == "__main__":

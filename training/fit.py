@@ -4,7 +4,7 @@
 
 Asks the held-out questions through the engine itself: of their own document, as they were labelled; and, where they
 make sense alone, of all held-out documents together, with and without their own (then nothing answers them). Writes
-src/quoth/providers/models/evidence.json: how far a sentence supports an answer, and how far the quotes answer the
+src/quoth/models/shipped/evidence.json: how far a sentence supports an answer, and how far the quotes answer the
 question. A weight of the wrong sign is left out.
 """
 
@@ -22,15 +22,15 @@ from jsonl import read
 from numpy.typing import NDArray
 from prepare import DOCUMENT_SETS, Row, copy_documents, read_rows, touches, unit
 
-from quoth.interfaces.python import Quoth, ingest_paths
-from quoth.providers.evidence_model import load_evidence_model
-from quoth.settings import Overrides
-from quoth.types import Asked, Filters, Question
+from quoth.library import Quoth, ingest_paths
+from quoth.models.shipped_models import load_evidence_model
+from quoth.overrides import Overrides
+from quoth.types import AskResult, Filters, Question
 
 Logistic = dict[str, object]
 Array = NDArray[np.float64]
 
-MODELS = Path(__file__).resolve().parents[1] / "src/quoth/providers/models"
+MODELS = Path(__file__).resolve().parents[1] / "src/quoth/models/shipped"
 STANDALONE = ("covidqa", "medquad", "pubmedqa_pqal", "selqa", "tatqa", "xquad_en")
 """Sets whose questions name what they are about, so that they can be asked of many documents."""
 
@@ -70,7 +70,7 @@ def main() -> int:
 
 def held_out(root: Path, work: Path) -> Iterator[Item]:
     for name in DOCUMENT_SETS:
-        splits = {line["id"]: line["split"] for line in read(work / f"{name}.jsonl")}
+        splits = {line["id"]: line["split"] for line in read(work / "data" / f"{name}.jsonl")}
         rows = [row for row in read_rows(root / name / "questions.jsonl") if splits.get(row.id) == "held_out"]
         copy_documents(root / name / "docs", work / "held_out" / name, {doc for row in rows for doc in row.scope})
         for row in rows:
@@ -79,7 +79,7 @@ def held_out(root: Path, work: Path) -> Iterator[Item]:
         path.relative_to(work / "held_out").as_posix() for path in (work / "held_out").rglob("*") if path.is_file()
     )
     for name in STANDALONE:
-        splits = {line["id"]: line["split"] for line in read(work / f"{name}.jsonl")}
+        splits = {line["id"]: line["split"] for line in read(work / "data" / f"{name}.jsonl")}
         for row in read_rows(root / name / "questions.jsonl"):
             if splits.get(row.id) != "held_out" or not row.answerable:
                 continue
@@ -89,23 +89,23 @@ def held_out(root: Path, work: Path) -> Iterator[Item]:
             elif chance < 0.5:
                 own = {f"{name}/{doc}" for doc, _, _ in row.gold} | {f"{name}/{doc}" for doc in row.scope}
                 away = tuple(doc for doc in others if doc not in own)
-                filters = Filters(away, {}, (), None)
+                filters = Filters(away, {}, (), None, None)
                 yield Item(name, Question(f"{row.id}-away", row.question, filters), ())
 
 
 def item(name: str, row: Row, *, scope: Sequence[str]) -> Item:
-    filters = Filters(tuple(f"{name}/{doc}" for doc in scope), {}, (), None)
+    filters = Filters(tuple(f"{name}/{doc}" for doc in scope), {}, (), None, None)
     gold = tuple((f"{name}/{doc}", start, end) for doc, start, end in row.gold)
     return Item(name, Question(f"{row.id}-{'scoped' if scope else 'open'}", row.question, filters), gold)
 
 
-def ask(index: Path, items: Sequence[Item]) -> list[tuple[Item, Asked]]:
+def ask(index: Path, items: Sequence[Item]) -> list[tuple[Item, AskResult]]:
     load_evidence_model.cache_clear()
     quoth = Quoth.open(index, settings={"decision.abstain": False})
     return [(one, quoth.explain(one.question)) for one in items]
 
 
-def sentence_model(asked: Sequence[tuple[Item, Asked]]) -> Logistic:
+def sentence_model(asked: Sequence[tuple[Item, AskResult]]) -> Logistic:
     """Each question counts the same, whatever the number of its candidates, and each set the same."""
     sizes = count(one.set for one, _ in asked)
     rows: list[dict[str, float]] = []
@@ -114,16 +114,16 @@ def sentence_model(asked: Sequence[tuple[Item, Asked]]) -> Logistic:
     for one, answer in asked:
         for ranked in answer.trace.ranked:
             if ranked.support is not None:
-                rows.append(dict(ranked.support.parts))
+                rows.append(dict(ranked.support.features))
                 labels.append(touches(ranked.sentence, one.gold))
                 shares.append(200 / sizes[one.set] / len(answer.trace.ranked))
     return fit(rows, labels, shares)
 
 
-def answer_model(asked: Sequence[tuple[Item, Asked]]) -> Logistic:
+def answer_model(asked: Sequence[tuple[Item, AskResult]]) -> Logistic:
     sizes = count(one.set for one, _ in asked)
-    found = [(one, answer) for one, answer in asked if answer.trace.confidence.parts]
-    rows = [dict(answer.trace.confidence.parts) for _, answer in found]
+    found = [(one, answer) for one, answer in asked if answer.trace.confidence.features]
+    rows = [dict(answer.trace.confidence.features) for _, answer in found]
     labels = [
         any(touches(quote.sentence, one.gold) for quote in answer.trace.selection.evidence) for one, answer in found
     ]

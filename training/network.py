@@ -1,4 +1,4 @@
-"""The cross-encoder in torch: MiniLM's six layers over a pair, and one linear unit on the first token."""
+"""The reader in torch: a BERT encoder over question and sentence, a score for the pair and one for each token."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
+
+FROZEN_LAYERS = 5
+"""The lower layers stay as they are: they know words already, and training skips their backward pass."""
 
 
 class Layer(nn.Module):
@@ -20,7 +23,6 @@ class Layer(nn.Module):
         self.inner = nn.Linear(hidden, inner)
         self.outer = nn.Linear(inner, hidden)
         self.norm = nn.LayerNorm(hidden, eps=1e-12)
-        self.dropout = nn.Dropout(0.1)
 
     def forward(self, value: Tensor, mask: Tensor) -> Tensor:
         batch, tokens, hidden = value.shape
@@ -28,12 +30,12 @@ class Layer(nn.Module):
         query, key, content = split.permute(2, 0, 3, 1, 4)
         attended = nn.functional.scaled_dot_product_attention(query, key, content, attn_mask=mask)
         merged = attended.transpose(1, 2).reshape(batch, tokens, hidden)
-        value = self.attention_norm(value + self.dropout(self.attention_out(merged)))
-        return self.norm(value + self.dropout(self.outer(nn.functional.gelu(self.inner(value)))))
+        value = self.attention_norm(value + self.attention_out(merged))
+        return self.norm(value + self.outer(nn.functional.gelu(self.inner(value))))
 
 
-class CrossEncoder(nn.Module):
-    """One score for each pair. The word vectors stay as they are: few words of a new corpus are seen in training."""
+class ReaderNetwork(nn.Module):
+    """Embeddings and the first layers are frozen: few words of a new corpus are seen in training."""
 
     def __init__(self, *, vocabulary: int, hidden: int, heads: int, inner: int, layers: int, positions: int) -> None:
         super().__init__()
@@ -42,24 +44,33 @@ class CrossEncoder(nn.Module):
         self.types = nn.Embedding(2, hidden)
         self.norm = nn.LayerNorm(hidden, eps=1e-12)
         self.layers = nn.ModuleList(Layer(hidden, heads, inner) for _ in range(layers))
+        self.pooler = nn.Linear(hidden, hidden)
         self.score = nn.Linear(hidden, 1)
-        self.dropout = nn.Dropout(0.1)
-        self.words.weight.requires_grad = False
+        self.mark = nn.Linear(hidden, 1)
+        nn.init.zeros_(self.mark.weight)
+        nn.init.constant_(self.mark.bias, -2.0)
+        for part in (self.words, self.positions, self.types, self.norm, *self.layers[:FROZEN_LAYERS]):
+            part.requires_grad_(requires_grad=False)
 
-    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
-        places = torch.arange(ids.shape[1])
-        value = self.dropout(self.norm(self.words(ids) + self.positions(places) + self.types(types)))
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return a score for each pair, and for each of its tokens: whether it belongs to the answering words."""
         seen = mask[:, None, None, :].bool()
-        for layer in self.layers:
+        with torch.no_grad():
+            places = torch.arange(ids.shape[1])
+            value = self.norm(self.words(ids) + self.positions(places) + self.types(types))
+            for layer in self.layers[:FROZEN_LAYERS]:
+                value = layer(value, seen)
+        for layer in self.layers[FROZEN_LAYERS:]:
             value = layer(value, seen)
-        first: Tensor = self.score(self.dropout(value[:, 0])).squeeze(-1)
-        return first
+        pair: Tensor = self.score(torch.tanh(self.pooler(value[:, 0]))).squeeze(-1)
+        tokens: Tensor = self.mark(value).squeeze(-1)
+        return pair.float(), tokens.float()
 
     @classmethod
-    def from_weights(cls, folder: Path) -> CrossEncoder:
-        """Begin with the weights of a BERT-type sentence encoder."""
+    def from_base(cls, folder: Path, start: Path | None = None) -> ReaderNetwork:
+        """Begin with the weights of a BERT cross-encoder; those in the file `start`, if given, go before them."""
         config = json.loads((folder / "config.json").read_bytes())
-        model = cls(
+        network = cls(
             vocabulary=config["vocab_size"],
             hidden=config["hidden_size"],
             heads=config["num_attention_heads"],
@@ -68,28 +79,29 @@ class CrossEncoder(nn.Module):
             positions=config["max_position_embeddings"],
         )
         found = load_file(folder / "model.safetensors")
-        prefix = "bert." if any(key.startswith("bert.") for key in found) else ""
-        model.load_state_dict({**model.state_dict(), **_renamed(found, prefix, layers=config["num_hidden_layers"])})
-        nn.init.normal_(model.score.weight, std=0.02)
-        nn.init.zeros_(model.score.bias)
-        return model
+        if start is not None:
+            found |= {name: value.float() for name, value in load_file(start).items()}
+        renamed = our_names(found, layers=config["num_hidden_layers"])
+        network.load_state_dict({**network.state_dict(), **renamed})
+        return network
 
 
-def _renamed(found: dict[str, Tensor], prefix: str, *, layers: int) -> dict[str, Tensor]:
-    def take(name: str) -> Tensor:
-        return found[prefix + name]
-
+def our_names(found: dict[str, Tensor], *, layers: int) -> dict[str, Tensor]:
+    """Return BERT's tensors under the names of `ReaderNetwork`; query, key and value become one matrix."""
+    pairs = [
+        ("norm", "bert.embeddings.LayerNorm"),
+        ("pooler", "bert.pooler.dense"),
+        ("score", "classifier"),
+    ]
     renamed = {
-        "words.weight": take("embeddings.word_embeddings.weight"),
-        "positions.weight": take("embeddings.position_embeddings.weight"),
-        "types.weight": take("embeddings.token_type_embeddings.weight"),
+        f"{ours}.weight": found[f"bert.embeddings.{theirs}_embeddings.weight"]
+        for ours, theirs in (("words", "word"), ("positions", "position"), ("types", "token_type"))
     }
-    pairs = [("norm", "embeddings.LayerNorm")]
     for number in range(layers):
-        base, ours = f"encoder.layer.{number}", f"layers.{number}"
+        base, ours = f"bert.encoder.layer.{number}", f"layers.{number}"
         parts = [f"{base}.attention.self.{part}" for part in ("query", "key", "value")]
         for kind in ("weight", "bias"):
-            renamed[f"{ours}.query_key_value.{kind}"] = torch.cat([take(f"{part}.{kind}") for part in parts])
+            renamed[f"{ours}.query_key_value.{kind}"] = torch.cat([found[f"{part}.{kind}"] for part in parts])
         pairs += [
             (f"{ours}.attention_out", f"{base}.attention.output.dense"),
             (f"{ours}.attention_norm", f"{base}.attention.output.LayerNorm"),
@@ -99,5 +111,5 @@ def _renamed(found: dict[str, Tensor], prefix: str, *, layers: int) -> dict[str,
         ]
     for ours, theirs in pairs:
         for kind in ("weight", "bias"):
-            renamed[f"{ours}.{kind}"] = take(f"{theirs}.{kind}")
+            renamed[f"{ours}.{kind}"] = found[f"{theirs}.{kind}"]
     return renamed

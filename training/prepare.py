@@ -3,8 +3,10 @@
     python training/prepare.py --work DIR [--root ../shared/train] [SET ...]
 
 Each document set is read into an index of its own, so that candidates are found exactly as they are when a question
-is asked. A group is one question with its best candidates; gold that retrieval missed is added. Groups are written to
-DIR/<set>.jsonl. Every split is by document and by question text: see `split_of`.
+is asked; words alone find them, since embedding 200,000 sentences would take longer than it tells. A group is one
+question with its best candidates; gold that retrieval missed is added. Groups are written to DIR/data/<set>.jsonl. A
+set whose questions make sense alone gives more groups: asked of all its documents, and of all but the right one. Every
+split is by document and by question text: see `split_of`.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from jsonl import read
+from pairs import context_of
 
-from quoth.interfaces.python import Quoth, ingest_paths
-from quoth.settings import Overrides
+from quoth.library import Quoth, ingest_paths
+from quoth.overrides import Overrides
 from quoth.types import Filters, Question, Sentence
 
 CANDIDATES = 12
@@ -31,21 +34,30 @@ HELD_OUT = 0.2
 """The share of documents that the model never sees: the confidence is fitted on their questions."""
 
 DOCUMENT_SETS = {  # how many questions of each are used at most
-    "doqa": 3500,
-    "selqa": 3000,
-    "tatqa": 2000,
-    "fairytaleqa": 2500,
+    "doqa": 5176,
+    "selqa": 3480,
+    "tatqa": 2347,
+    "fairytaleqa": 4000,
     "covidqa": 1045,
-    "pubmedqa_pqal": 1400,
+    "pubmedqa_pqal": 1995,
     "qasper_paragraphs": 1175,
     "quotesum_dev": 91,
-    "medquad": 1500,
+    "medquad": 2500,
     "disflqa_squad2": 1151,
     "squad2_rhine": 498,
     "xquad_en": 1231,
-    "cuad_other": 1800,
+    "cuad_other": 2500,
 }
-PAIR_SETS = {"iirc_pairs": 5000, "scitail": 3000, "qamr": 2500, "adversarialqa_passages": 800, "strategyqa_facts": 700}
+PAIR_SETS = {
+    "iirc_pairs": 5200,
+    "scitail": 3000,
+    "foolmetwice": 2600,
+    "qamr": 3500,
+    "adversarialqa_passages": 1500,
+    "strategyqa_facts": 1000,
+}
+STANDALONE = ("covidqa", "medquad", "pubmedqa_pqal", "selqa", "xquad_en")
+"""Sets whose questions name what they are about, so that they can be asked of many documents."""
 MANY_DOCUMENTS = 3
 """A question asked of more documents than this is a template: it is split by its own text as well."""
 
@@ -67,14 +79,14 @@ class Row:
 
 def main() -> int:
     options = _options()
-    options.work.mkdir(parents=True, exist_ok=True)
+    (options.work / "data").mkdir(parents=True, exist_ok=True)
     for name in options.sets or [*DOCUMENT_SETS, *PAIR_SETS]:
         source = options.root / name
         if not source.is_dir():
             print(f"{source} is not there: pass the folder that holds the sets with --root", file=sys.stderr)
             return 1
         groups = pair_groups(source) if name in PAIR_SETS else document_groups(source, options.work)
-        counts = write(groups, options.work / f"{name}.jsonl")
+        counts = write(groups, options.work / "data" / f"{name}.jsonl")
         print(f"{name}: {dict(counts)}", flush=True)
     return 0
 
@@ -95,10 +107,15 @@ def document_groups(source: Path, work: Path) -> Iterator[dict[str, Any]]:
     corpus = work / "docs" / source.name
     copy_documents(source / "docs", corpus, {doc for row in rows for doc in row.scope})
     index = work / "indexes" / source.name
-    ingest_paths([corpus], index, profile="general", overrides=Overrides({}, {}, {}))
-    quoth = Quoth.open(index, settings={"decision.abstain": False, "rerank.kind": "none", "rerank.topk": CANDIDATES})
+    words_alone = {"embedding.model_name": "hash", "retrieval.mode": "lexical", "rerank.kind": "none"}
+    ingest_paths([corpus], index, profile="general", overrides=Overrides({}, {}, words_alone))
+    settings = {**words_alone, "decision.abstain": False, "rerank.topk": 3 * CANDIDATES}
+    quoth = Quoth.open(index, settings=settings)
     for row in rows:
-        yield {"split": splits[row.id], **group(row, quoth)}
+        yield {"split": splits[row.id], **group(row, quoth, scope=row.scope)}
+        if source.name in STANDALONE and row.answerable:
+            kind = "open" if unit("open", row.id) < 0.5 else "away"
+            yield {"split": splits[row.id], **group(row, quoth, scope=(), kind=kind)}
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -106,7 +123,7 @@ def read_rows(path: Path) -> Iterator[Row]:
         raw = line
         yield Row(
             id=str(raw["id"]),
-            question=raw["question"],
+            question=raw["question"] if raw.get("standalone", True) else f"{raw['history'][-1]} {raw['question']}",
             answerable=raw["answerable"],
             scope=tuple(raw["doc_scope"]),
             gold=tuple((one["doc_id"], one["start"], one["end"]) for one in raw["gold"]),
@@ -161,34 +178,48 @@ def copy_documents(source: Path, target: Path, ids: Iterable[str]) -> None:
             shutil.copyfile(source / doc_id, place)
 
 
-def group(row: Row, quoth: Quoth) -> dict[str, Any]:
-    filters = Filters(doc_ids=row.scope, tags={}, document_types=(), is_binding=None)
-    asked = quoth.explain(Question(row.id, row.question, filters))
-    candidates = []
-    found_gold = False
-    for place, ranked in enumerate(asked.trace.ranked):
-        is_gold = touches(ranked.sentence, row.gold)
-        if is_gold and row.weak and found_gold:
-            continue
-        found_gold |= is_gold
-        candidates.append(candidate(ranked.sentence, quoth, label=is_gold, place=place))
-    if row.answerable and not found_gold:
-        missed = [
+def group(row: Row, quoth: Quoth, *, scope: tuple[str, ...], kind: str = "scoped") -> dict[str, Any]:
+    """Return a question with its candidates in these documents; without those of its own when `kind` is "away"."""
+    filters = Filters(doc_ids=scope, tags={}, document_types=(), is_binding=None, as_of=None)
+    found = [ranked.sentence for ranked in quoth.explain(Question(row.id, row.question, filters)).trace.ranked]
+    answerable = row.answerable and kind != "away"
+    if kind == "away":
+        found = [sentence for sentence in found if sentence.doc_id not in row.scope]
+    gold = [sentence for sentence in found[:CANDIDATES] if touches(sentence, row.gold)]
+    if answerable and not gold:
+        gold = [
             sentence
             for doc_id in dict.fromkeys(doc_id for doc_id, _, _ in row.gold)
             for sentence in quoth.sentences(doc_id)
             if sentence.kind.evidence and touches(sentence, row.gold)
         ]
-        candidates += [candidate(sentence, quoth, label=True, place=None) for sentence in missed[:1]]
+    others = [sentence for sentence in found[:CANDIDATES] if not touches(sentence, row.gold)]
+    if len(others) < CANDIDATES:
+        others += more_of(scope, quoth, row, seen={sentence.id for sentence in found})[: CANDIDATES - len(others)]
+    chosen_gold = (gold[:1] if row.weak else gold[:3]) if answerable else []
     return {
         "set": row.id.split("-")[0],
-        "id": row.id,
+        "id": row.id if kind == "scoped" else f"{row.id}-{kind}",
         "question": row.question,
         "scope": row.scope,
-        "answerable": row.answerable,
+        "answerable": answerable,
         "made": row.made,
-        "candidates": candidates,
+        "candidates": [
+            *(candidate(sentence, quoth, gold=row.gold) for sentence in chosen_gold),
+            *(candidate(sentence, quoth, gold=()) for sentence in others),
+        ],
     }
+
+
+def more_of(scope: tuple[str, ...], quoth: Quoth, row: Row, *, seen: set[str]) -> list[Sentence]:
+    """Return other sentences of these documents, in an order left to chance: meaning would find some of them too."""
+    more = [
+        sentence
+        for doc_id in scope
+        for sentence in quoth.sentences(doc_id)
+        if sentence.kind.evidence and sentence.id not in seen and not touches(sentence, row.gold)
+    ]
+    return sorted(more, key=lambda sentence: unit(row.id, sentence.id))
 
 
 def touches(sentence: Sentence, gold: tuple[tuple[str, int, int], ...]) -> bool:
@@ -196,18 +227,31 @@ def touches(sentence: Sentence, gold: tuple[tuple[str, int, int], ...]) -> bool:
     return any(doc == sentence.doc_id and start < span.end and span.start < end for doc, start, end in gold)
 
 
-def candidate(sentence: Sentence, quoth: Quoth, *, label: bool, place: int | None) -> dict[str, Any]:
+def candidate(sentence: Sentence, quoth: Quoth, *, gold: tuple[tuple[str, int, int], ...]) -> dict[str, Any]:
     with quoth._store.read() as reader:
-        before, _ = reader.neighbours(sentence)
-    context = before.text if before is not None and before.section == sentence.section else ""
-    section = sentence.section[-1] if sentence.section else ""
+        ((last, _),) = reader.neighbours([sentence])
+    before = last.text if last is not None and last.section == sentence.section else ""
+    heading, before = context_of(sentence.section, before, sentence.text)
     return {
         "text": sentence.search_text,
-        "before": context[-300:],
-        "section": section,
-        "label": int(label),
-        "place": place,
+        "heading": heading,
+        "before": before[-300:],
+        "label": int(bool(gold)),
+        "answer": answering_words(sentence, gold),
     }
+
+
+def answering_words(sentence: Sentence, gold: tuple[tuple[str, int, int], ...]) -> tuple[int, int] | None:
+    """Return the span of the gold in the sentence's search text, or None when the gold is about all of it."""
+    span = sentence.quote.span
+    inside = [(max(start, span.start), min(end, span.end)) for doc, start, end in gold if doc == sentence.doc_id]
+    short = [(start, end) for start, end in inside if 0 < end - start < 0.8 * len(span)]
+    if not short:
+        return None
+    start, end = short[0]
+    words = sentence.text[start - span.start : end - span.start]
+    at = sentence.search_text.find(words, len(sentence.search_text) - len(sentence.text))
+    return (at, at + len(words)) if at >= 0 else None
 
 
 def pair_groups(source: Path) -> Iterator[dict[str, Any]]:
@@ -226,11 +270,15 @@ def pair_groups(source: Path) -> Iterator[dict[str, Any]]:
             "scope": [],
             "answerable": any(pair["label"] for pair in pairs),
             "made": True,
-            "candidates": [
-                {"text": pair["sentence"], "before": "", "section": "", "label": pair["label"], "place": place}
-                for place, pair in enumerate(pairs[:CANDIDATES])
-            ],
+            "candidates": [pair_candidate(pair) for pair in pairs[:CANDIDATES]],
         }
+
+
+def pair_candidate(pair: dict[str, Any]) -> dict[str, Any]:
+    text, words = pair["sentence"], pair.get("answer") or ""
+    at = text.find(words) if words and pair["label"] else -1
+    answer = (at, at + len(words)) if at >= 0 else None
+    return {"text": text, "heading": "", "before": "", "label": pair["label"], "answer": answer}
 
 
 def write(groups: Iterable[dict[str, Any]], path: Path) -> Counter[str]:

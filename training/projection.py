@@ -2,7 +2,7 @@
 
     python training/projection.py --work DIR
 
-Writes src/quoth/providers/models/token_projection.npz: the 64 directions that keep most of the token vectors' products
+Writes src/quoth/models/shipped/token_projection.npz: the 64 directions that keep most of the token vectors' products
 (uncentred, since it is products that are compared), and for each the range that 4 bits cover.
 """
 
@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from jsonl import read
 
-from quoth.providers.graph_cache import verified_sha256
-from quoth.providers.token_codec import LEVELS
-from quoth.providers.weights import find_weights
+from quoth.models.graph_cache import verified_sha256
+from quoth.models.shipped_models import LEVELS
+from quoth.models.weights import find_weights
 from quoth.settings import EmbeddingSettings
 from quoth.wiring import open_embedder
 
@@ -54,7 +54,7 @@ def main() -> int:
     reduced /= np.linalg.norm(reduced, axis=1, keepdims=True)
     low, high = np.quantile(reduced, [CUT, 1 - CUT], axis=0).astype(np.float32)
     weights = find_weights("all-MiniLM-L6-v2", path=None, allow_download=False)
-    target = Path(__file__).resolve().parents[1] / "src/quoth/providers/models/token_projection.npz"
+    target = Path(__file__).resolve().parents[1] / "src/quoth/models/shipped/token_projection.npz"
     target.parent.mkdir(exist_ok=True)
     np.savez(
         target,
@@ -73,7 +73,7 @@ def sentences(work: Path) -> list[str]:
     chance = random.Random(1)
     chosen: list[str] = []
     for name in SETS:
-        found = {one["text"] for line in read(work / f"{name}.jsonl") for one in line["candidates"]}
+        found = {one["text"] for line in read(work / "data" / f"{name}.jsonl") for one in line["candidates"]}
         chosen += chance.sample(sorted(found), min(len(found), SENTENCES // len(SETS)))
     return chosen
 

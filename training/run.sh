@@ -1,19 +1,24 @@
 #!/bin/sh
-# Everything that makes the evidence model, in order. About two hours on two idle cores.
+# Everything that makes the evidence models, in order: the cross-encoder takes most of a day on two idle cores.
 #
 #     sh training/run.sh WORK [PYTHON]
 #
-# WORK is a folder for data and checkpoints (about 2 GB); PYTHON the interpreter of an environment with
-# training/requirements.txt. Reads ../shared/train, writes src/quoth/providers/models and, for the cross-encoder, WORK.
+# WORK is a folder for data and checkpoints (about 3 GB); PYTHON the interpreter of an environment with
+# training/requirements.txt. Reads ../shared/train and public weights, writes src/quoth/models/shipped and, for the
+# cross-encoder, WORK/export. Give the command again after an interruption: training goes on where it was.
 set -eu
 work=$1
 python=${2:-python}
 here=$(dirname "$0")
-weights=$("$python" -c 'from quoth.providers.weights import find_weights as f; print(f("all-MiniLM-L6-v2", path=None, allow_download=False).directory)')
+export PYTHONPATH="$here/../tools"  # for the changes of questions
 
-"$python" "$here/prepare.py" --work "$work"
-"$python" "$here/swapped.py" --work "$work"
+"$python" "$here/base.py" --work "$work"
+if [ ! -f "$work/run/state.pt" ]; then  # the order of the data must not change under a run
+    "$python" "$here/prepare.py" --work "$work"
+    "$python" "$here/statements.py" --work "$work"
+    "$python" "$here/swapped.py" --work "$work"
+fi
 "$python" "$here/projection.py" --work "$work"
 "$python" "$here/fit.py" --work "$work"
-"$python" "$here/train.py" --work "$work" --weights "$weights" --phase others --steps 1200 --out "$work/others"
-"$python" "$here/export.py" --model "$work/others" --target "$work"
+"$python" "$here/train.py" --work "$work" --steps 20000 --cool-down 2000
+"$python" "$here/export.py" --work "$work"

@@ -12,11 +12,11 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 from quoth.errors import QuothError
-from quoth.interfaces.python import Quoth
+from quoth.library import Quoth
 from quoth.types import (
     Abstention,
     Answer,
-    Asked,
+    AskResult,
     Citation,
     Document,
     Filters,
@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Abstention",
     "Answer",
-    "Asked",
+    "AskResult",
     "Citation",
     "Document",
     "Filters",

@@ -1,25 +1,25 @@
-"""Everything Quoth raises on purpose. An error is a sentence, a code and a next step.
+"""The exceptions of Quoth. Each has a message, a code for programs, and a hint that names the next step.
 
 QuothError
 ├── OffsetMismatch      a citation does not match its source; never caught inside the package
 ├── MissingExtra        a feature needs an optional dependency
 ├── SettingsError       a setting, profile or manifest is wrong
 ├── CorpusError         nothing usable to ingest
-│   └── UnreadableFile  one file cannot be taken; the others go on
-├── QuestionError       a question that cannot be asked
-├── CalibrationError    nothing to calibrate with, or a calibration for something else
+│   └── UnreadableFile  a file cannot be read; ingest goes on with the others
+├── QuestionError       a question is malformed
+├── CalibrationError    too few judged questions, or a calibration made for other settings
 ├── ModelError          the model's files are missing or damaged
-├── KeyFault            an API key that is unknown, or a file of keys that cannot be read
-├── ClusterFault        a cluster that cannot be reached, or whose nodes are not alike
-├── ProviderFault       a service that was asked did not give what it should; a question goes on without it
+├── KeyFault            an API key is unknown, or the file of keys cannot be read
+├── ClusterFault        a cluster cannot be reached, or its nodes differ
+├── ProviderFault       an outside service failed; questions are answered without it
 └── IndexFault          the index cannot serve
-    ├── NoIndex         there is none yet
-    ├── IndexMismatch   another format or model wrote it
+    ├── NoIndex         there is no index yet
+    ├── IndexMismatch   it was written in another format or with another model
     ├── IndexBusy       another process is writing
     ├── IndexDamaged    its files contradict each other
-    ├── PartMissing     one of its parts cannot be asked now
-    │   └── PartLost    it was asked, and did not answer; who reads may begin anew without it
-    └── IndexUnwritable no rights or no room
+    ├── ShardMissing    a shard does not answer now
+    │   └── ShardLost   a shard stopped answering; the caller may read again without it
+    └── IndexUnwritable no permission to write, or no space
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 
 class QuothError(Exception):
-    """Base of everything we raise on purpose."""
+    """The base of all exceptions of Quoth."""
 
     code = "error"
     hint = ""
@@ -40,11 +40,11 @@ class QuothError(Exception):
             self.hint = hint
 
     def __reduce__(self) -> tuple[Callable[..., QuothError], tuple[type[QuothError], str, dict[str, Any]]]:
-        """Errors take what they please to make their sentence of; between processes the sentence goes as it is."""
-        return _as_it_was, (type(self), str(self), dict(vars(self)))
+        """Pickle the finished message, since the constructors of subclasses take other arguments."""
+        return _rebuild, (type(self), str(self), dict(vars(self)))
 
 
-def _as_it_was(kind: type[QuothError], message: str, fields: dict[str, Any]) -> QuothError:
+def _rebuild(kind: type[QuothError], message: str, fields: dict[str, Any]) -> QuothError:
     error = kind.__new__(kind)
     Exception.__init__(error, message)
     vars(error).update(fields)
@@ -80,7 +80,7 @@ class CorpusError(QuothError):
 
 
 class UnreadableFile(CorpusError):
-    """One file cannot be taken. Ingest names it and goes on with the others."""
+    """A file cannot be read. Ingest reports it and goes on with the others."""
 
     code = "unreadable-file"
 
@@ -110,7 +110,7 @@ class ClusterFault(QuothError):
 
 
 class ProviderFault(QuothError):
-    """An outside service is down, slow, or answers nonsense."""
+    """An outside service is down or slow, or its response is malformed."""
 
     code = "provider"
 
@@ -122,8 +122,8 @@ class IndexFault(QuothError):
 class NoIndex(IndexFault):
     code = "no-index"
 
-    def __init__(self, place: str) -> None:
-        super().__init__(f"there is no index at {place}", hint="Make one: quoth ingest FOLDER --index " + place)
+    def __init__(self, location: str) -> None:
+        super().__init__(f"there is no index at {location}", hint=f"Make one: quoth ingest FOLDER --index {location}")
 
 
 class IndexMismatch(IndexFault):
@@ -138,20 +138,20 @@ class IndexDamaged(IndexFault):
     code = "index-damaged"
 
 
-class PartMissing(IndexFault):
-    """What was asked for is in a part of the index that cannot be asked now, such as `shard 3 of 8`."""
+class ShardMissing(IndexFault):
+    """The document is in a shard that does not answer now; `shard` is its name, such as `shard 3 of 8`."""
 
     code = "index-part"
     hint = "Try again in a while; the log of the service says what is wrong with it."
 
-    def __init__(self, part: str, why: str) -> None:
-        super().__init__(f"{part} of the index cannot be asked now: {why}")
-        self.part = part
+    def __init__(self, shard: str, why: str) -> None:
+        super().__init__(f"{shard} of the index cannot be asked now: {why}")
+        self.shard = shard
         self.why = why
 
 
-class PartLost(PartMissing):
-    """A part did not answer, or not in time. What was read so far may not be used."""
+class ShardLost(ShardMissing):
+    """A shard did not answer in time. Discard what was read from this generation so far."""
 
 
 class IndexUnwritable(IndexFault):

@@ -14,17 +14,17 @@ from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, TypeVar
 
-from quoth import ask as read_path
-from quoth.corpus.printed import printed
-from quoth.engine import Engine, Stage, silent
-from quoth.errors import NoIndex, PartLost, QuestionError
-from quoth.profile import Profile
-from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile
+from quoth.answer import ask as read_path
+from quoth.documents.printed_boxes import printed
+from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_profile
+from quoth.errors import NoIndex, QuestionError, ShardLost
+from quoth.overrides import NO_OVERRIDES, Overrides, with_value
 from quoth.protocols import Progress, Reader, Store
-from quoth.questions import checked_day
-from quoth.settings import NO_OVERRIDES, Overrides, Settings, with_value
+from quoth.search.engine import Engine, Stage, silent
+from quoth.settings import Settings
 from quoth.types import (
-    Asked,
+    NO_FILTERS,
+    AskResult,
     Box,
     Document,
     DocumentInfo,
@@ -34,30 +34,23 @@ from quoth.types import (
     Passage,
     Question,
     Retrieval,
-    Retrieved,
+    RetrieveResult,
     Sentence,
     Span,
-    Tags,
 )
-from quoth.wiring import (
-    circumstances_of,
-    engine_for,
-    open_embedder,
-    open_query_log,
-    open_results,
-    open_store,
-)
+from quoth.wiring import circumstances_of, engine_for, open_cache, open_embedder, open_query_log, open_store
 
 if TYPE_CHECKING:
-    from quoth.ingest import IngestReport
+    from quoth.documents.files import CorpusFiles
+    from quoth.documents.ingest_report import IngestReport
 
 
-_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 
 
 class Quoth:
-    """Verbatim answers from one index. Threads may share it; a new generation is picked up by the next question."""
+    """Answers questions from one index. Threads may share it. Each question reads the newest generation."""
 
     def __init__(self, store: Store, overrides: Overrides) -> None:
         self._store = store
@@ -67,12 +60,12 @@ class Quoth:
 
     @classmethod
     def open(cls, path: str | Path = ".quoth", *, settings: Mapping[str, object] | None = None) -> Quoth:
-        """Open an index, in a folder or at an address; `NoIndex` when there is none.
+        """Open an index in a folder or at an address. Raise `NoIndex` when there is none.
 
         `settings` are dotted keys: {"selection.max_sentences": 3}.
         """
         given = _overrides(settings)
-        opened = cls(open_store(path, given.over({}, profile="none").store), given)
+        opened = cls(open_store(path, given.without_profile().store), given)
         _ = opened.info
         return opened
 
@@ -86,76 +79,71 @@ class Quoth:
         prune: bool = False,
         settings: Mapping[str, object] | None = None,
     ) -> Quoth:
-        """Ingest folders or files into an index, made when there is none yet, and open it.
+        """Ingest folders or files into an index, creating it if needed, and open it.
 
         `prune` removes the documents whose files are gone from these folders.
         """
         several = [paths] if isinstance(paths, str | Path) else paths
         report = ingest_paths(
-            [Path(path) for path in several],
-            index,
-            profile=profile,
-            prune=prune,
-            overrides=_overrides(settings),
+            [Path(path) for path in several], index, profile=profile, prune=prune, overrides=_overrides(settings)
         )
         for refused in report.refused:
             _log.warning("refused %s: %s (%s)", refused.path, refused.why, refused.hint)
         return cls.open(index, settings=settings)
 
     def prepare(self) -> None:
-        """Load the model now rather than at the first question; what is wrong with the settings is raised here."""
+        """Load the model now rather than at the first question. Raise `QuothError` when the settings are wrong."""
         self._engine_for(self.info)
 
     def circumstances(self) -> dict[str, str]:
-        """What a calibration made with this index, model and settings holds for, each part by its name."""
+        """Return what a calibration made with this index, model and settings depends on, by name."""
         return circumstances_of(self.info, self._engine_for(self.info).settings, store=self._store.kind)
 
     @property
-    def place(self) -> str:
-        """Where the index is, for people."""
-        return self._store.place
+    def location(self) -> str:
+        """The location of the index, as shown to people."""
+        return self._store.location
 
     def size(self) -> int:
-        """Bytes that the index takes where it is kept."""
+        """Return the size of the index in bytes."""
         return self._store.size()
 
     def settings(self) -> Settings:
-        """The settings in force: those of the profile, with the user's own over them."""
+        """Return the settings in force: those of the profile, overridden by the user's own."""
         return self._engine_for(self.info).settings
 
     def reading(self) -> AbstractContextManager[Reader]:
-        """One generation of the index, for whoever needs more than answers."""
+        """Open one generation of the index, for callers that need more than answers."""
         return self._store.read()
 
-    def read(self, work: Callable[[Reader], _Given]) -> _Given:
-        """What `work` makes of one generation of the index.
+    def read(self, work: Callable[[Reader], _Result]) -> _Result:
+        """Return the result of `work` on one generation of the index.
 
-        Where a part of the index stops answering meanwhile, `work` is begun anew without it: what comes out was made of
-        the same parts from beginning to end, and `Reader.missing` names the others. A part that is lost again, after
-        it had been back, is an error.
+        When a shard stops answering, `work` starts again without it, so that a result always comes from the same
+        shards; `Reader.missing` names the others. Raise `ShardLost` when a shard comes back and stops again.
         """
         lost: set[str] = set()
         while True:
             try:
                 with self._store.read() as reader:
                     return work(reader)
-            except PartLost as error:
-                if error.part in lost:
+            except ShardLost as error:
+                if error.shard in lost:
                     raise
-                lost.add(error.part)
+                lost.add(error.shard)
 
     def published(self) -> float | None:
-        """When the current generation was published, in seconds since 1970; None where that cannot be told."""
+        """Return when the current generation was published, in seconds since 1970; None when that is unknown."""
         return self._store.published()
 
     @property
     def loaded(self) -> Engine | None:
-        """What answered the last question; None before the first. The index is not looked at."""
+        """The engine of the last question; None before the first. Does not read the index."""
         with self._engine_lock:
             return self._engine[1] if self._engine else None
 
     def engine(self) -> Engine:
-        """What answers the questions now; the model is loaded when it was not."""
+        """Return the engine that answers questions now; load the model if needed."""
         return self._engine_for(self.info)
 
     @property
@@ -163,74 +151,40 @@ class Quoth:
         with self._store.read() as reader:
             return reader.info
 
-    def ask(
-        self,
-        question: str | Question,
-        *,
-        doc_ids: str | Sequence[str] = (),
-        tags: Mapping[str, str | Sequence[str]] | None = None,
-        document_types: str | Sequence[str] = (),
-        as_of: str | None = None,
-    ) -> Outcome:
-        """An `Answer` with verified quotes, or an `Abstention` with its reason.
+    def ask(self, question: str | Question, *, filters: Filters = NO_FILTERS) -> Outcome:
+        """Return an `Answer` with verified quotes, or an `Abstention` with its reason.
 
-        `as_of` (`YYYY-MM-DD`) answers as of a day: with the documents in effect then.
+        `filters` restrict the search; a `Question` has filters of its own.
         """
-        return self.explain(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of).outcome
+        return self.explain(question, filters=filters).outcome
 
-    def explain(
-        self,
-        question: str | Question,
-        *,
-        doc_ids: str | Sequence[str] = (),
-        tags: Mapping[str, str | Sequence[str]] | None = None,
-        document_types: str | Sequence[str] = (),
-        as_of: str | None = None,
-        done: Stage = silent,
-    ) -> Asked:
-        """The outcome together with the trace of every stage; `done` is told the name of each when it is over."""
-        asked = _question(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of)
+    def explain(self, question: str | Question, *, filters: Filters = NO_FILTERS, done: Stage = silent) -> AskResult:
+        """Return the outcome with a trace of every stage. Call `done` with the name of each finished stage."""
+        asked = _question(question, filters)
         return self.read(
             lambda reader: read_path.ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done)
         )
 
     def retrieve(
-        self,
-        question: str | Question,
-        *,
-        doc_ids: str | Sequence[str] = (),
-        tags: Mapping[str, str | Sequence[str]] | None = None,
-        document_types: str | Sequence[str] = (),
-        as_of: str | None = None,
-        most: int | None = None,
+        self, question: str | Question, *, filters: Filters = NO_FILTERS, most: int | None = None
     ) -> Retrieval:
-        """The passages that an agent should read, with a context made of them; at most `most` of them."""
-        return self.explain_retrieval(
-            question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of, most=most
-        ).retrieval
+        """Return the passages that an agent should read, at most `most` of them, and a context made from them."""
+        return self.explain_retrieval(question, filters=filters, most=most).retrieval
 
     def explain_retrieval(
-        self,
-        question: str | Question,
-        *,
-        doc_ids: str | Sequence[str] = (),
-        tags: Mapping[str, str | Sequence[str]] | None = None,
-        document_types: str | Sequence[str] = (),
-        as_of: str | None = None,
-        most: int | None = None,
-        done: Stage = silent,
-    ) -> Retrieved:
-        """The passages together with the trace; `done` is told the name of each stage when it is over."""
-        asked = _question(question, doc_ids=doc_ids, tags=tags, document_types=document_types, as_of=as_of)
+        self, question: str | Question, *, filters: Filters = NO_FILTERS, most: int | None = None, done: Stage = silent
+    ) -> RetrieveResult:
+        """Return the passages with a trace of every stage. Call `done` with the name of each finished stage."""
+        wanted = _question(question, filters)
 
-        def found(reader: Reader) -> tuple[Retrieved, Engine, float]:
+        def retrieve_timed(reader: Reader) -> tuple[RetrieveResult, Engine, float]:
             engine = self._engine_for(reader.info)
             if most is not None:
                 engine = engine.with_settings(with_value(engine.settings, "context.max", most, source="the call"))
             started = time.perf_counter()
-            return _retrieve(asked, reader, engine, done), engine, time.perf_counter() - started
+            return _retrieve(wanted, reader, engine, done), engine, time.perf_counter() - started
 
-        retrieved, engine, taken = self.read(found)
+        retrieved, engine, taken = self.read(retrieve_timed)
         if (log := open_query_log(engine.settings)) is not None:
             log.record(retrieved.retrieval, time=datetime.now(UTC).isoformat(), milliseconds=1000 * taken)
         return retrieved
@@ -242,15 +196,15 @@ class Quoth:
         *,
         workers: int,
     ) -> None:
-        """Ask several questions at a time; a million are never all in memory. One that cannot be asked gives its error.
+        """Ask several questions at a time, without holding all of them in memory.
 
-        `deliver` is called with each outcome as soon as it is there, in the order of the questions, by one thread of
-        its own; what it raises is raised here.
+        One thread calls `deliver` with each outcome, or with the error of a question that cannot be asked, in the order
+        of the questions. An exception in `deliver` ends the work and is raised here.
         """
         waiting: Queue[tuple[Question, Future[Outcome | QuestionError]] | None] = Queue(maxsize=4 * workers)
         stopped = threading.Event()
-        with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(1) as desk:
-            delivery = desk.submit(_deliver_each, waiting, deliver, stopped)
+        with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(1) as delivering:
+            delivery = delivering.submit(_deliver_each, waiting, deliver, stopped)
             try:
                 for question in questions:
                     if stopped.is_set():
@@ -270,7 +224,7 @@ class Quoth:
             return error
 
     def documents(self) -> tuple[DocumentInfo, ...]:
-        """Every document; of an index of which a part cannot be asked now, those of the other parts."""
+        """Return every document, except those of shards that do not answer now."""
         return self.read(lambda reader: reader.documents())
 
     def document(self, doc_id: str) -> Document | None:
@@ -280,73 +234,62 @@ class Quoth:
         return self.read(lambda reader: tuple(reader.sentences(doc_id)))
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
-        """The passages of a document in reading order; each one's neighbours stand beside it."""
+        """Return the passages of a document in reading order."""
         return self.read(lambda reader: reader.passages(doc_id))
 
     def locate(self, doc_id: str, start: int, end: int) -> tuple[tuple[int, Box], ...]:
-        """Where a slice of a document is printed: page numbers with one rectangle for each line of it, in points from
-        the top left corner. Empty for a format without pages."""
+        """Return where a slice of a document is printed: page numbers, with a rectangle for each line.
 
-        def found(reader: Reader) -> tuple[tuple[int, Box], ...]:
+        Rectangles are in points from the top left corner. Empty for a format without pages.
+        """
+
+        def boxes(reader: Reader) -> tuple[tuple[int, Box], ...]:
             listed = reader.documents([doc_id])
             if not listed:
-                reader.page(doc_id, 1)  # which says so where the document may be in a part that is missing
+                reader.page(doc_id, 1)  # raises when the document may be in a missing shard
             pages = listed[0].pages if listed else 0
             numbered = (reader.page(doc_id, number) for number in range(1, pages + 1))
             return printed((page for page in numbered if page is not None), Span(start, end))
 
-        return self.read(found)
+        return self.read(boxes)
 
     def remove(self, *doc_ids: str) -> IndexInfo:
-        """Take documents out of the index; `CorpusError` when one is not there, and then all stay."""
-        from quoth.ingest import remove
+        """Remove documents from the index. Raise `CorpusError`, and remove nothing, when an id is unknown."""
+        from quoth.documents.ingest import remove
 
         return remove(doc_ids, store=self._store)
 
     def _engine_for(self, info: IndexInfo) -> Engine:
-        with self._engine_lock:  # or every thread that comes first would load the model
+        with self._engine_lock:  # without it, each of the first threads would load the model
             if self._engine is None or self._engine[0] != info.digest:
                 self._engine = (info.digest, engine_for(info, self._overrides, store=self._store.kind))
             return self._engine[1]
 
 
-def _question(
-    question: str | Question,
-    *,
-    doc_ids: str | Sequence[str],
-    tags: Mapping[str, str | Sequence[str]] | None,
-    document_types: str | Sequence[str],
-    as_of: str | None,
-) -> Question:
+def _question(question: str | Question, filters: Filters) -> Question:
     if isinstance(question, str):
-        day = None if as_of is None else checked_day(as_of)
-        filters = Filters(_texts(doc_ids), _tags(tags), _texts(document_types), is_binding=None, as_of=day)
         return Question("1", question, filters)
-    if doc_ids or tags or document_types or as_of:
+    if filters != NO_FILTERS:
         raise TypeError("a Question has filters of its own: give them there")
     return question
 
 
-def _retrieve(question: Question, reader: Reader, engine: Engine, done: Stage) -> Retrieved:
-    """From the cache, where the same was found for the same index and settings, or by looking."""
-    from quoth.retrieval import retrieve, still_true  # an answer does not need it
+def _retrieve(question: Question, reader: Reader, engine: Engine, done: Stage) -> RetrieveResult:
+    """Return the cached result for the same index, settings and question, or retrieve."""
+    from quoth.passages.retrieve import depends_on, is_repeatable, retrieve, still_true  # answers do not need it
 
-    results = open_results(engine.settings.cache)
-    if results is None or reader.missing:  # what is kept is whole, and of what is missing it cannot be compared
+    seconds = engine.settings.cache.result_seconds
+    cache = open_cache(engine.settings.cache) if seconds else None
+    if cache is None or reader.missing:  # the cache holds results of the whole index only
         return retrieve(question, reader=reader, engine=engine, done=done)
-    key = results.key(
-        index=reader.info.digest,
-        settings=engine.settings_digest,
-        profile=engine.profile.source,
-        question=question.text,
-        filters=question.filters,
-    )
-    kept = results.get(key)
-    if kept is not None and still_true(kept, reader):
+    key = cache.key("found", depends_on(question, reader, engine))
+    cached: RetrieveResult | None = cache.get(key)
+    if cached is not None and still_true(cached, reader):
         done("cache")
-        return replace(kept, retrieval=replace(kept.retrieval, question=question))
+        return replace(cached, retrieval=replace(cached.retrieval, question=question))
     retrieved = retrieve(question, reader=reader, engine=engine, done=done)
-    results.put(key, retrieved)
+    if is_repeatable(retrieved):
+        cache.put(key, retrieved, seconds=seconds)
     return retrieved
 
 
@@ -355,7 +298,7 @@ def _deliver_each(
     deliver: Callable[[Question, Outcome | QuestionError], None],
     stopped: threading.Event,
 ) -> None:
-    """Deliver until None comes; after a failure or once `stopped`, only empty the queue: nobody may wait on it."""
+    """Deliver outcomes until the queue yields None. Once `stopped`, only empty the queue, so that no writer blocks."""
     try:
         while (item := waiting.get()) is not None:
             if not stopped.is_set():
@@ -376,25 +319,15 @@ def ingest_paths(
     prune: bool = False,
     progress: Progress | None = None,
 ) -> IngestReport:
-    """Bring the index up to date with the files under `paths`."""
-    from quoth.ingest import ingest  # a question does not need the splitter
+    """Bring the index up to date with the files under `paths`.
 
-    # Where an index is, no profile says: it is not known before the index is read.
-    place = overrides.over({}, profile="none").store
-    with closing(open_store(index, place)) as store:
+    `profile` None keeps the profile of the index. `prune` removes documents whose files are gone.
+    """
+    from quoth.documents.files import find_files  # imported here: questions do not need it
+
+    with closing(open_store(index, overrides.without_profile().store)) as store:
         chosen = load_profile(profile) if profile else _stored_profile(store) or load_profile(DEFAULT_PROFILE)
-    settings = overrides.over(chosen.settings, profile=chosen.name)
-    embedder = open_embedder(settings.embedding)
-    with closing(open_store(index, place)) as store:
-        return ingest(
-            paths,
-            store=store,
-            embedder=embedder,
-            profile=chosen,
-            settings=settings.ingest,
-            prune=prune,
-            progress=progress,
-        )
+        return _ingest(find_files(paths), store, profile=chosen, overrides=overrides, prune=prune, progress=progress)
 
 
 def ingest_named(
@@ -406,22 +339,30 @@ def ingest_named(
     overrides: Overrides,
     progress: Progress | None,
 ) -> IngestReport:
-    """Bring the index up to date with certain files of a folder; `profile` is for an index that is not there yet."""
-    from quoth.ingest import ingest_files
+    """Bring the index up to date with certain files of a folder. Only a new index takes `profile`."""
+    from quoth.documents.files import named_files
 
-    place = overrides.over({}, profile="none").store
-    with closing(open_store(index, place)) as store:
+    with closing(open_store(index, overrides.without_profile().store)) as store:
         chosen = _stored_profile(store) or load_profile(profile or DEFAULT_PROFILE)
-        settings = overrides.over(chosen.settings, profile=chosen.name)
-        return ingest_files(
-            folder,
-            doc_ids,
-            store=store,
-            embedder=open_embedder(settings.embedding),
-            profile=chosen,
-            settings=settings.ingest,
-            progress=progress,
-        )
+        files = named_files(folder, doc_ids)
+        return _ingest(files, store, profile=chosen, overrides=overrides, prune=False, progress=progress)
+
+
+def _ingest(
+    files: CorpusFiles, store: Store, *, profile: Profile, overrides: Overrides, prune: bool, progress: Progress | None
+) -> IngestReport:
+    from quoth.documents.ingest import ingest
+
+    settings = overrides.over(profile.settings, profile=profile.name)
+    return ingest(
+        files,
+        store=store,
+        embedder=open_embedder(settings.embedding),
+        profile=profile,
+        settings=settings.ingest,
+        prune=prune,
+        progress=progress,
+    )
 
 
 def _stored_profile(store: Store) -> Profile | None:
@@ -438,12 +379,3 @@ def _overrides(settings: Mapping[str, object] | None) -> Overrides:
         section, _, name = key.partition(".")
         nested.setdefault(section, {})[name] = value
     return Overrides(nested, {}, {}) if nested else NO_OVERRIDES
-
-
-def _tags(tags: Mapping[str, str | Sequence[str]] | None) -> Tags:
-    return {facet: _texts(value) for facet, value in (tags or {}).items()}
-
-
-def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
-    """A lone text stands for a list of one."""
-    return (value,) if isinstance(value, str) else tuple(value)

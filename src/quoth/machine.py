@@ -1,10 +1,14 @@
-"""What the machine, or the container on it, grants this process."""
+"""The cores, the file permissions and the environment of this process; files that are replaced in one step."""
 
 from __future__ import annotations
 
 import math
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 _CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _PLAIN = frozenset(
@@ -15,7 +19,7 @@ _STATUS = Path("/proc/self/status")
 
 
 def available_cores() -> int:
-    """Count the cores this process may use: its affinity, cut by the quota of its container."""
+    """Return the number of cores in the affinity of this process, limited by the quota of its container."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     try:
@@ -26,24 +30,52 @@ def available_cores() -> int:
 
 
 def usual_mode() -> int:
-    """The rights of a file that is made without further ado; temporary ones, and those of some libraries, have less."""
+    """Return the permission bits that a new file gets by default; temporary files have fewer."""
     return 0o666 & ~_mask()
 
 
 def _mask() -> int:
-    """The process's mask for new files. Where the system does not tell it, it can be read only by setting it."""
+    """Return the umask of the process. Without /proc, the only way to read it is to set it."""
     try:
         lines = _STATUS.read_text().splitlines()
         return int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
     except (OSError, StopIteration):
-        mask = os.umask(0o077)  # what another thread makes in this moment is for nobody else
+        mask = os.umask(0o077)  # strict, in case another thread creates a file meanwhile
         os.umask(mask)
         return mask
 
 
 def plain_environment() -> dict[str, str]:
-    """The variables that a program needs to run, and no others: those hold passwords and keys.
+    """Return the environment variables that a program needs to run. The others may hold secrets.
 
-    For programs that read files of strangers, which may be made to take them over.
+    Use it to start programs that read untrusted files, since such a file may take over its reader.
     """
     return {name: value for name, value in os.environ.items() if name in _PLAIN or name.startswith(_PLAIN_BEGINNINGS)}
+
+
+@contextmanager
+def replaced_file(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file that takes the place of `path` when the block ends; after an error or a crash the old one stays.
+
+    Only its owner may read it, unless the block changes its permissions.
+    """
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder to disk, so that a new or renamed file survives a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What the stages ask of their adapters. A stage takes one of these and never imports an implementation."""
+"""The protocols of stores and models. Stages depend on these and never import an implementation."""
 
 from __future__ import annotations
 
@@ -11,176 +11,149 @@ from quoth.types import (
     Candidates,
     Document,
     DocumentInfo,
+    EncodedQuestion,
     Filters,
     IndexInfo,
-    Judgement,
-    Known,
+    LlmScore,
     ModelIdentity,
     Page,
     Passage,
-    Probe,
     Query,
     QuestionTokens,
     Sentence,
     ShardState,
     SplitDocument,
+    StoredDocument,
     Support,
     Usage,
     Vectors,
 )
 
 Progress = Callable[[str, int, int], None]
-"""Told (what is being done, how many are done, of how many); a total of 0 means that it is not known."""
+"""Called with (description of the work, number done, total); a total of 0 means unknown."""
+
+
+Neighbours = tuple[Sentence | None, Sentence | None]
+"""The sentence before and the sentence after."""
 
 
 class Embedder(Protocol):
-    """Texts to unit-length vectors, one row each, in the same order."""
+    """Turns texts into unit-length vectors, a row for each text, in the same order."""
 
     @property
     def identity(self) -> ModelIdentity: ...
 
-    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors: ...
-
     @property
     def has_tokens(self) -> bool:
         """Whether this model's tokens can be stored and compared."""
-        ...
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
-        """The same rows, and beside each the codes of its tokens; empty for a model that has none."""
-        ...
+        """Return a row for each text, and the codes of its tokens; empty for a model without tokens."""
 
     def embed_question(self, text: str) -> tuple[Vectors, QuestionTokens | None]:
-        """The question's row, and its tokens ready to be compared with such codes; None for a model without them."""
-        ...
+        """Return the question's vector, and its tokens to compare with token codes; None without tokens."""
 
 
 class Reranker(Protocol):
-    """Score each candidate for the question, absolutely, in the same order."""
+    """Scores each candidate for the question on an absolute scale, in the same order."""
 
     name: str
     needs_tokens: bool
-    """Whether it can do nothing without the tokens of the question."""
+    """Whether `score` reads the tokens of the question."""
 
-    def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]: ...
+    def score(self, encoded: EncodedQuestion, candidates: Sequence[Candidate]) -> list[Support]: ...
 
 
-class Judge(Protocol):
-    """A model that reads passages and says how far each answers the question; `ProviderFault` when it cannot."""
+class LlmReranker(Protocol):
+    """A language model that scores how well passages answer a question. Raises `ProviderFault` when it fails."""
 
     name: str
 
     @property
-    def most(self) -> int:
-        """How many passages it takes at once."""
-        ...
+    def max_passages(self) -> int:
+        """The largest number of passages in a request."""
 
-    def judge(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[Judgement], Usage]:
-        """One judgement for each (id, text), in the same order."""
-        ...
+    def score(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[LlmScore], Usage]:
+        """Return a score for each passage (id, text), in the same order, and what the request used."""
 
 
 class TokenCounter(Protocol):
-    """Counts tokens as a model would."""
+    """Counts tokens with the tokenizer of a model."""
 
     name: str
 
     def count(self, text: str) -> int: ...
 
 
-class Cache(Protocol):
-    """Bytes by key, for a while. Losing an entry costs time and nothing else, so it never raises."""
-
-    def get(self, key: str) -> bytes | None: ...
-
-    def put(self, key: str, value: bytes, *, seconds: float) -> None: ...
-
-
 class Reader(Protocol):
-    """One generation of an index: nothing read through it changes while it is open."""
+    """One generation of an index. Its content does not change while it is open."""
 
     @property
     def info(self) -> IndexInfo: ...
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The parts of the index that cannot be asked now, such as `shard 3 of 8`; nothing that is read is of them.
+        """The names of the shards that do not answer now, such as `shard 3 of 8`.
 
-        What concerns one of their documents is a `PartMissing`; lists and counts are of the other parts.
+        Reading a document of such a shard raises `ShardMissing`; lists and counts leave its documents out.
         """
-        ...
 
     def may_lack(self, filters: Filters) -> bool:
-        """Whether sentences within these filters may be in a part that is missing."""
-        ...
+        """Return whether a missing shard may hold sentences that match `filters`."""
 
     def search(self, query: Query) -> Candidates: ...
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """How many sentences hold each term, folded and stemmed as in search; a term of several words needs all."""
-        ...
+        """Return the number of sentences that hold each term, stemmed as in search, with every word of the term."""
 
     def document(self, doc_id: str) -> Document | None: ...
 
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
-        """Every document, or those of `ids` that exist, ordered by id."""
-        ...
+        """Return every document, or those of `ids` that exist, ordered by id."""
 
     def sentences(self, doc_id: str) -> Iterator[Sentence]:
-        """Every sentence of a document in reading order, headings included."""
-        ...
+        """Yield every sentence of a document in reading order, headings included."""
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
-        """Every passage of a document in reading order."""
-        ...
+        """Return every passage of a document in reading order."""
 
     def page(self, doc_id: str, number: int) -> Page | None:
-        """A page of a document, each box within 0.05 points of what was stored; None for one that it has not."""
-        ...
+        """Return a page of a document, each box within 0.05 points of the original; None when there is no such page."""
 
-    def neighbours(self, candidate: Sentence) -> tuple[Sentence | None, Sentence | None]:
-        """The sentence before and the one after, in the same document."""
-        ...
+    def neighbours(self, sentences: Sequence[Sentence]) -> list[Neighbours]:
+        """Return the sentences before and after each sentence in its document; None at the ends of the document.
 
-    def expect(self, sentences: Sequence[Sentence]) -> None:
-        """Told whose neighbours and documents will be asked for next: what is far away can then be fetched at once."""
-        ...
+        A remote shard gets a single request for all its sentences.
+        """
 
     def vectors(self, doc_id: str) -> Vectors:
-        """One row for each sentence of the document that can be evidence, in reading order."""
-        ...
+        """Return a row for each sentence of the document that can be evidence, in reading order."""
 
 
 class Store(Protocol):
-    """Where an index lives. Readers see the whole old or the whole new generation, never a mixture."""
+    """The storage of an index. Readers see the whole old or the whole new generation, never a mixture."""
 
     kind: str
-    """Its technique in a word, such as `embedded`; scores of two kinds are not the same."""
+    """The kind of store, such as `embedded`. Scores differ slightly between kinds."""
 
     @property
-    def place(self) -> str:
-        """Where it is, for people: a folder, or an address without its password."""
-        ...
+    def location(self) -> str:
+        """The location as shown to people: a folder, or an address without its password."""
 
     def size(self) -> int:
-        """Bytes that the index takes where it is kept."""
-        ...
+        """Return the size of the index in bytes."""
 
     def published(self) -> float | None:
-        """When the current generation was published, in seconds since 1970; None where there is none."""
-        ...
+        """Return when the current generation was published, in seconds since 1970; None when there is none."""
 
     def read(self) -> AbstractContextManager[Reader]:
-        """Open the current generation; `NoIndex` when there is none. Threads may each hold a reader at once."""
-        ...
+        """Open the current generation. Raise `NoIndex` when there is none. Several threads may read at a time."""
 
     def close(self) -> None:
-        """Let go of files, connections and memory. The store can be used again."""
-        ...
+        """Release files, connections and memory. The store can be used again."""
 
-    def known(self) -> Mapping[str, Known]:
-        """What is known of every stored document, by id; empty when there is no index yet."""
-        ...
+    def stored_documents(self) -> Mapping[str, StoredDocument]:
+        """Return the record of every document by id, without text; empty when there is no index yet."""
 
     def write(
         self,
@@ -191,23 +164,20 @@ class Store(Protocol):
         profile: tuple[str, str],
         progress: Progress | None,
     ) -> IndexInfo:
-        """Add or replace documents, remove others, and publish it all as one new generation.
+        """Add or replace the documents of `put`, remove others by id, and publish a new generation.
 
-        A document of which only the root changed is told its new one, and that alone makes no new generation.
-        Vectors are kept as soon as they are made, so that an interrupted write does not embed again. `profile` is
-        its name and YAML. A store takes one writer at a time, or one for each document: another gets `IndexBusy`.
+        When only the `root` of documents changes, the generation stays. Vectors are saved as soon as they are computed,
+        so that a write that was interrupted does not compute them again. `profile` is a name and its YAML. Raise
+        `IndexBusy` when another process is writing.
         """
-        ...
 
 
 class RemoteShards(Store, Protocol):
-    """A store whose shards are elsewhere, and may not answer."""
+    """A store whose shards run in other processes and may not answer."""
 
     @property
     def trouble(self) -> str:
-        """Why what is published may not be what is in service, for operators; empty where it is."""
-        ...
+        """Why the shards may serve another generation than the published one, for operators; else empty."""
 
     def states(self) -> tuple[ShardState, ...]:
-        """How each shard does; nothing before the first question."""
-        ...
+        """Return the state of each shard; empty before the first question."""

@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
-from quoth.answer import cite
+from quoth.answer.outcomes import cite
+from quoth.domain.profile import load_profile
 from quoth.errors import OffsetMismatch
-from quoth.profiles import load_profile
 from quoth.types import Citation, Document, Evidence, Metadata, Quote, RegionKind, Sentence, Span
 
 TEXT = "Sow in:\r\n\r\n- spring at 2.5 cm"

@@ -10,22 +10,24 @@ from pathlib import Path
 import pytest
 
 from engines import engine_of
-from quoth.ask import ask
-from quoth.engine import Engine
+from quoth.answer.ask import ask
+from quoth.documents.files import find_files
+from quoth.documents.ingest import ingest
+from quoth.domain.profile import load_profile
 from quoth.errors import OffsetMismatch, QuestionError
-from quoth.ingest import ingest
-from quoth.profiles import load_profile
+from quoth.models.hash_embedder import HashEmbedder
+from quoth.output.render import json_line, outcome_json, trace_json
+from quoth.overrides import Overrides
 from quoth.protocols import Reader
-from quoth.providers.hash_embedder import HashEmbedder
-from quoth.render import json_line, outcome_json, trace_json
-from quoth.select.rerank import CosineReranker
-from quoth.settings import IngestSettings, Overrides
+from quoth.search.engine import Engine
+from quoth.search.reranking import CosineReranker
+from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.types import (
     NO_FILTERS,
     Abstention,
     Answer,
-    Asked,
+    AskResult,
     Candidates,
     Document,
     Filters,
@@ -60,7 +62,7 @@ class Desk:
         self.profile = load_profile(profile)
         self.store = EmbeddedStore(place / "index")
         ingest(
-            [place / "corpus"],
+            find_files([place / "corpus"]),
             store=self.store,
             embedder=EMBEDDER,
             profile=self.profile,
@@ -77,7 +79,7 @@ class Desk:
         reranker = CosineReranker() if settings.rerank.kind == "cosine" else None
         return engine_of(self.profile, settings, embedder=embedder, reranker=reranker)
 
-    def explain(self, question: str, filters: Filters = NO_FILTERS, **flags: str) -> Asked:
+    def explain(self, question: str, filters: Filters = NO_FILTERS, **flags: str) -> AskResult:
         with self.store.read() as reader:
             return ask(Question("1", question, filters), reader=reader, engine=self.engine(**flags))
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from quoth.calibration import calibrated, check_calibration, circumstances, decision_in_force
+from quoth.answer.calibration import calibrated, check_calibration, circumstances, threshold_in_force
 from quoth.errors import CalibrationError
-from quoth.settings import CalibrationSettings, Settings, setting_keys, with_strings
+from quoth.overrides import with_strings
+from quoth.settings import CalibrationSettings, Settings, setting_keys
 from quoth.types import ModelIdentity
 
 MODEL = ModelIdentity("minilm", "r1", "fp32", 384)
@@ -27,7 +28,7 @@ def made(*, threshold: float = 0.5, slope: float = 1.0, intercept: float = 0.0) 
 @pytest.mark.parametrize("score", SCORES)
 def test_without_a_calibration_a_confidence_stays_what_it_is(score: float) -> None:
     assert calibrated(score, CalibrationSettings()) == score
-    assert decision_in_force(Settings()) == Settings().decision
+    assert threshold_in_force(Settings()) == Settings().decision.abstain_score_thresh
 
 
 @pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.01, -3.0), (8.0, 20.0), (50.0, -700.0)])
@@ -45,8 +46,7 @@ def test_the_plain_map_leaves_scores_alone_but_for_the_ends() -> None:
 def test_the_calibrated_threshold_takes_the_place_of_the_plain_one() -> None:
     settings = replace(Settings(), calibration=made(threshold=0.6, slope=2.0, intercept=-1.0))
 
-    assert decision_in_force(settings).abstain_score_thresh == calibrated(0.6, settings.calibration)
-    assert decision_in_force(settings).support_score == Settings().decision.support_score
+    assert threshold_in_force(settings) == calibrated(0.6, settings.calibration)
 
 
 @pytest.mark.parametrize("score", [0.0, 0.31, 0.59994, 0.59996, 0.6, 0.95])
@@ -54,7 +54,7 @@ def test_the_calibrated_threshold_takes_the_place_of_the_plain_one() -> None:
 def test_the_same_questions_reach_the_threshold_before_and_after_the_map(score: float, slope: float) -> None:
     settings = replace(Settings(), calibration=made(threshold=0.59995, slope=slope, intercept=-0.3))
 
-    reached = calibrated(score, settings.calibration) >= decision_in_force(settings).abstain_score_thresh
+    reached = calibrated(score, settings.calibration) >= threshold_in_force(settings)
     assert reached == (score >= 0.59995)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.select.companions import companions_of
+from quoth.answer.companions import companions_of
 from quoth.types import Quote, RegionKind, Sentence, Span
 
 MARK = ">> "

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quoth.confidence import answer_parts, confidence_of
-from quoth.profiles import load_profile
-from quoth.retrieve.question import analyse
-from quoth.select.evidence import Logistic
+from quoth.answer.confidence import answer_features, confidence_of
+from quoth.domain.profile import load_profile
+from quoth.search.logistic import Logistic
+from quoth.search.question_analysis import analyse
 from quoth.settings import RetrievalSettings
 from quoth.types import (
     NO_FILTERS,
     Analysis,
     Candidate,
-    Probe,
+    EncodedQuestion,
     Question,
     QuestionTokens,
     Quote,
@@ -29,7 +29,7 @@ from quoth.types import (
 )
 
 MODEL = Logistic(-1.0, {"support": 1.0, "gap": 0.5, "agreement": 0.25, "coverage": 2.0, "missing": -1.5})
-PROBE = Probe(
+ENCODED = EncodedQuestion(
     "sow deep",
     None,
     QuestionTokens(((0, 3), (4, 8)), np.zeros((2, 2), dtype=np.float32), np.zeros(2, dtype=np.float32)),
@@ -53,7 +53,7 @@ def odds(probability: float) -> float:
 
 def test_the_parts_are_what_they_are_called() -> None:
     found = [ranked(9, 0.5, matches=(0.2, 0.9)), ranked(0, 0.8, matches=(0.6, 0.1)), ranked(5, 0.2)]
-    parts = answer_parts(found, analysis(), PROBE)
+    parts = answer_features(found, analysis(), ENCODED)
 
     assert parts["support"] == pytest.approx(odds(0.8))
     assert parts["gap"] == pytest.approx(odds(0.8) - odds(0.5))
@@ -65,13 +65,13 @@ def test_the_parts_are_what_they_are_called() -> None:
 def test_names_and_numbers_that_the_best_sentences_do_not_mention_are_missing() -> None:
     asked = analysis("Did Acme sow at 3 cm in Ohio in 1987?")
 
-    assert answer_parts([ranked(0, 0.9, "Acme sowed at 30 mm in Ohio in 1987.")], asked, PROBE)["missing"] == 0
-    assert answer_parts([ranked(0, 0.9, "Acme sowed at 30 mm in Ohio.")], asked, PROBE)["missing"] == 1
-    assert answer_parts([ranked(0, 0.9, "Nothing.")], asked, PROBE)["missing"] == 2
+    assert answer_features([ranked(0, 0.9, "Acme sowed at 30 mm in Ohio in 1987.")], asked, ENCODED)["missing"] == 0
+    assert answer_features([ranked(0, 0.9, "Acme sowed at 30 mm in Ohio.")], asked, ENCODED)["missing"] == 1
+    assert answer_features([ranked(0, 0.9, "Nothing.")], asked, ENCODED)["missing"] == 2
 
 
 def test_every_term_is_shown_and_they_add_up() -> None:
-    found = confidence_of([ranked(0, 0.8), ranked(3, 0.4)], analysis=analysis(), probe=PROBE, model=MODEL)
+    found = confidence_of([ranked(0, 0.8), ranked(3, 0.4)], analysis=analysis(), encoded=ENCODED, model=MODEL)
 
     assert list(found.terms) == ["intercept", *MODEL.weights]
     assert found.value == pytest.approx(1 / (1 + math.exp(-sum(found.terms.values()))), abs=1e-6)
@@ -79,21 +79,21 @@ def test_every_term_is_shown_and_they_add_up() -> None:
 
 def test_a_missing_name_lowers_the_confidence() -> None:
     asked = analysis("Did Acme sow deep?")
-    with_name = confidence_of([ranked(0, 0.8, "Acme sows.")], analysis=asked, probe=PROBE, model=MODEL)
-    without = confidence_of([ranked(0, 0.8, "They sow.")], analysis=asked, probe=PROBE, model=MODEL)
+    with_name = confidence_of([ranked(0, 0.8, "Acme sows.")], analysis=asked, encoded=ENCODED, model=MODEL)
+    without = confidence_of([ranked(0, 0.8, "They sow.")], analysis=asked, encoded=ENCODED, model=MODEL)
 
     assert without.value < with_name.value
 
 
 def test_the_order_of_the_sentences_does_not_matter() -> None:
     found = [ranked(9, 0.5), ranked(0, 0.8), ranked(5, 0.5)]
-    one = confidence_of(found, analysis=analysis(), probe=PROBE, model=MODEL)
+    one = confidence_of(found, analysis=analysis(), encoded=ENCODED, model=MODEL)
 
-    assert confidence_of(found[::-1], analysis=analysis(), probe=PROBE, model=MODEL) == one
+    assert confidence_of(found[::-1], analysis=analysis(), encoded=ENCODED, model=MODEL) == one
 
 
 def test_without_a_model_the_best_fused_score_stands_for_it() -> None:
-    found = confidence_of([ranked(0, 0.8)], analysis=analysis(), probe=PROBE, model=None)
+    found = confidence_of([ranked(0, 0.8)], analysis=analysis(), encoded=ENCODED, model=None)
 
     assert (found.value, found.terms) == (0.1, {})
 
@@ -101,8 +101,8 @@ def test_without_a_model_the_best_fused_score_stands_for_it() -> None:
 def test_without_support_the_model_is_not_asked() -> None:
     unread = replace(ranked(0, 0.8), support=None)
 
-    assert confidence_of([unread], analysis=analysis(), probe=PROBE, model=MODEL).value == 0.1
+    assert confidence_of([unread], analysis=analysis(), encoded=ENCODED, model=MODEL).value == 0.1
 
 
 def test_nothing_found_gives_no_confidence() -> None:
-    assert confidence_of([], analysis=analysis(), probe=PROBE, model=MODEL).value == 0.0
+    assert confidence_of([], analysis=analysis(), encoded=ENCODED, model=MODEL).value == 0.0

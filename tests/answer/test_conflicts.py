@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pytest
 
-from quoth.conflicts import conflicts_of
-from quoth.profiles import load_profile
-from quoth.retrieve.question import analyse
+from quoth.answer.conflicts.find_conflicts import conflicts_of
+from quoth.documents.sentences import split
+from quoth.domain.profile import load_profile
+from quoth.search.question_analysis import analyse
 from quoth.settings import Settings
-from quoth.text.sentences import split
 from quoth.types import (
     NO_FILTERS,
     Analysis,
@@ -554,7 +554,7 @@ AGREEING = [
 def between(pair: Pair) -> tuple[Conflict, ...]:
     one = states(pair.one[1], doc="one.md", section=(pair.one[0],))
     other = states(pair.other[1], doc="other.md", section=(pair.other[0],))
-    return conflicts_of([one, other], asking(pair.question))
+    return conflicts_of([one, other], asking(pair.question), compounds=load_profile("governance").compounds)
 
 
 def label(pair: Pair) -> str:
@@ -687,7 +687,7 @@ def test_no_statements_and_no_things_asked_for_give_nothing() -> None:
     assert conflicts_of(rules, asking("What is the maximum?")) == ()
 
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "governance"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "governance"
 
 
 def test_the_sample_corpus_has_the_conflicts_that_it_was_written_with() -> None:

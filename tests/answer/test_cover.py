@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.profiles import load_profile
-from quoth.retrieve.parts import parts_of
-from quoth.retrieve.question import analyse
-from quoth.select.cover import best_for, evidence_of, speaks_of, unsupported_parts, without_unsupported
+from quoth.answer.sub_answers import best_for, evidence_of, speaks_of, unsupported_parts, without_unsupported
+from quoth.domain.profile import load_profile
+from quoth.search.question_analysis import analyse
+from quoth.search.sub_questions import sub_questions_of
 from quoth.settings import RetrievalSettings
 from quoth.types import (
     NO_FILTERS,
     Analysis,
     Candidate,
-    Cover,
     Objection,
-    Part,
     Question,
     Quote,
     Ranked,
@@ -23,16 +21,18 @@ from quoth.types import (
     RegionKind,
     Sentence,
     Span,
+    SubAnswer,
+    SubQuestion,
     Tags,
 )
 
 NO_EVIDENCE = Objection(Reason.INSUFFICIENT_SUPPORT, "None.")
 
 
-def analysed(text: str) -> tuple[Analysis, tuple[Part, ...]]:
+def analysed(text: str) -> tuple[Analysis, tuple[SubQuestion, ...]]:
     profile, settings = load_profile("agriculture"), RetrievalSettings()
     analysis = analyse(Question("1", text, NO_FILTERS), profile=profile, settings=settings)
-    return analysis, parts_of(analysis, profile=profile, settings=settings)
+    return analysis, sub_questions_of(analysis, profile=profile, settings=settings)
 
 
 def ranked(
@@ -112,10 +112,10 @@ def test_a_clause_in_other_words_is_supported_by_what_answers_it_better_than_the
     )
 
 
-def covers(text: str, *, supported: list[bool]) -> tuple[Analysis, list[Cover]]:
+def covers(text: str, *, supported: list[bool]) -> tuple[Analysis, list[SubAnswer]]:
     analysis, parts = analysed(text)
     return analysis, [
-        Cover(part, (ranked(part.text),) if good else (), None if good else NO_EVIDENCE)
+        SubAnswer(part, (ranked(part.text),) if good else (), None if good else NO_EVIDENCE)
         for part, good in zip(parts, supported, strict=True)
     ]
 
@@ -138,7 +138,7 @@ def test_a_question_with_all_or_no_parts_supported_stays_whole(supported: list[b
 def test_a_part_is_unsupported_without_evidence_or_when_none_of_it_is_quoted() -> None:
     _, found = covers("What depth for canola, wheat and corn?", supported=[True, True, False])
     quoted = {found[0].evidence[0].sentence.id}
-    found[1] = Cover(found[1].part, (ranked("Wheat.", doc_id="b.md"),), None)
+    found[1] = SubAnswer(found[1].sub_question, (ranked("Wheat.", doc_id="b.md"),), None)
 
     assert unsupported_parts(found, quoted) == ("wheat", "corn")
 
@@ -146,7 +146,7 @@ def test_a_part_is_unsupported_without_evidence_or_when_none_of_it_is_quoted() -
 def test_the_best_evidence_says_something_to_the_whole_question_too() -> None:
     _, parts = analysed("How can I tell early blight from late blight?")
     apart, alone = ranked("Early blight has rings, late blight none.", 0.6), ranked("Early blight.", 0.7, doc_id="b.md")
-    cover = Cover(parts[0], (alone, apart), None)
+    cover = SubAnswer(parts[0], (alone, apart), None)
 
     assert best_for(cover, [apart]) == [apart.sentence.id, alone.sentence.id]
     assert best_for(cover, []) == [alone.sentence.id, apart.sentence.id]

@@ -9,12 +9,10 @@ from typing import cast
 
 import pytest
 
-from quoth.corpus.documents import Source, split_document
-from quoth.corpus.load import SourceFile
-from quoth.decide import (
+from quoth.answer.decision import (
+    CHECKS,
     ONE_PAGE,
     Case,
-    checks,
     decide,
     insufficient_support,
     low_confidence,
@@ -23,11 +21,13 @@ from quoth.decide import (
     ungrounded_number,
     unknown_entity,
 )
-from quoth.profiles import load_profile
+from quoth.documents.files import SourceFile
+from quoth.documents.split_document import ExtractedFile, split_document
+from quoth.domain.profile import load_profile
+from quoth.language.words import fold, singular
 from quoth.protocols import Reader
-from quoth.retrieve.question import analyse
-from quoth.settings import RetrievalSettings, Settings
-from quoth.text.fold import fold, singular
+from quoth.search.question_analysis import analyse
+from quoth.settings import RetrievalSettings
 from quoth.types import (
     NO_FILTERS,
     Candidate,
@@ -87,6 +87,8 @@ def case(
         ranked=ranked,
         selection=Selection(evidence, ranked if supporting is None else ranked[:1] * supporting, 0.0, 0.0),
         confidence=confidence,
+        min_support=3,
+        threshold=0.30,
         documents=tuple(library[doc_id].document for doc_id in dict.fromkeys(doc_id for doc_id, _ in quotes)),
         reader=cast(Reader, Library(list(library.values()))),
     )
@@ -94,8 +96,8 @@ def case(
 
 def _split(doc_id: str, text: str) -> SplitDocument:
     file = SourceFile(doc_id, Path(doc_id), Path(), "markdown")
-    source = Source(file, "", "utf-8", "", Extract(text, None, (), (), {}, ()))
-    return split_document(source, fields={}, profile=GENERAL, fingerprint="")
+    extract = Extract(text, None, (), (), {}, ())
+    return split_document(ExtractedFile(file, "", "utf-8", "", extract, fields={}, fingerprint=""), GENERAL)
 
 
 def _sentence(doc_id: str, document: str, text: str) -> Sentence:
@@ -294,7 +296,7 @@ def test_a_unit_that_measures_nothing_in_the_evidence_is_named() -> None:
 
 @pytest.mark.parametrize(("count", "objects"), [(0, True), (2, True), (3, False), (4, False)])
 def test_too_few_supporting_sentences_are_counted(count: int, *, objects: bool) -> None:
-    objection = insufficient_support(3)(case(quotes=[("a.md", "Sow at 2.5 cm.")], supporting=count))
+    objection = insufficient_support(case(quotes=[("a.md", "Sow at 2.5 cm.")], supporting=count))
 
     assert objection == (
         Objection(Reason.INSUFFICIENT_SUPPORT, f"Only {count} of 3 sentences needed support an answer.")
@@ -305,13 +307,13 @@ def test_too_few_supporting_sentences_are_counted(count: int, *, objects: bool) 
 
 @pytest.mark.parametrize(("confidence", "objects"), [(0.0, True), (0.2999, True), (0.30, False), (1.0, False)])
 def test_confidence_below_the_threshold_is_too_low(confidence: float, *, objects: bool) -> None:
-    said = low_confidence(0.30)(case(confidence=confidence))
+    said = low_confidence(case(confidence=confidence))
 
     assert reason(said) == ("low_confidence" if objects else None)
 
 
 def test_low_confidence_says_what_was_needed() -> None:
-    said = low_confidence(0.30)(case(confidence=0.1))
+    said = low_confidence(case(confidence=0.1))
 
     assert said is not None
     assert said.detail == "The confidence is 0.10; 0.30 is needed."
@@ -343,7 +345,7 @@ def test_only_replaced_sentences_are_no_answer(
 
 
 def test_the_policy_is_in_order_and_names_each_check_by_its_reason() -> None:
-    assert [name for name, _ in checks(Settings().selection, Settings().decision)] == [
+    assert list(CHECKS) == [
         "no_results",
         "unknown_entity",
         "ungrounded_number",
@@ -354,11 +356,9 @@ def test_the_policy_is_in_order_and_names_each_check_by_its_reason() -> None:
 
 
 def test_every_check_is_asked_and_the_first_objection_comes_first() -> None:
-    settings = Settings()
     said = decide(
         case("Why does Smith sow at 8 cm?", documents={"a.md": REPLACED}, quotes=[("a.md", "Fences: 6 feet.")],
-             supporting=0, confidence=0.0),
-        checks(settings.selection, settings.decision),
+             supporting=0, confidence=0.0)
     )  # fmt: skip
 
     assert [reason(one) for _, one in said] == [
@@ -372,7 +372,6 @@ def test_every_check_is_asked_and_the_first_objection_comes_first() -> None:
 
 
 def test_a_good_case_passes_every_check() -> None:
-    settings = Settings()
-    said = decide(case(quotes=[("a.md", "Sow at 2.5 cm.")]), checks(settings.selection, settings.decision))
+    said = decide(case(quotes=[("a.md", "Sow at 2.5 cm.")], supporting=3))
 
     assert [one for _, one in said] == [None] * 6

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.select.companions import companions_of
-from quoth.select.diversify import complete, diversify, one_of_each, redundancy, select, worth_quoting
+from quoth.answer.companions import companions_of
+from quoth.answer.selection import complete, diversify, one_of_each, redundancy, select, worth_quoting
 from quoth.settings import SelectionSettings
 from quoth.types import Candidate, Quote, Ranked, RegionKind, Sentence, Span, Vectors
 
@@ -39,9 +39,12 @@ class Page:
         after = self._sentences[place + 1] if place + 1 < len(self._sentences) else None
         return before, after
 
+    def each(self, sentences: Sequence[Sentence]) -> list[tuple[Sentence | None, Sentence | None]]:
+        return [self.neighbours(one) for one in sentences]
 
-def alone(_: Sentence) -> tuple[None, None]:
-    return None, None
+
+def alone(sentences: Sequence[Sentence]) -> list[tuple[None, None]]:
+    return [(None, None) for _ in sentences]
 
 
 def ranked(one: Sentence, score: float, *, row: int = 0, order: float | None = None) -> Ranked:
@@ -193,7 +196,7 @@ def test_a_companion_is_always_prose(kind: RegionKind) -> None:
 
 def test_a_companion_follows_its_sentence_and_names_it() -> None:
     main, after, other = in_a_row("Sow.", "However, roll.", "Harvest.")
-    evidence = complete([ranked(main, 0.9), ranked(other, 0.8)], Page([main, after, other]).neighbours, sure=1, limit=6)
+    evidence = complete([ranked(main, 0.9), ranked(other, 0.8)], Page([main, after, other]).each, sure=1, limit=6)
 
     assert [(one.sentence, one.companion_of, one.score) for one in evidence] == [
         (main, None, 0.9),
@@ -204,7 +207,7 @@ def test_a_companion_follows_its_sentence_and_names_it() -> None:
 
 def test_a_sentence_is_listed_once_even_if_it_is_chosen_and_a_companion() -> None:
     main, after = in_a_row("Sow.", "However, roll.")
-    evidence = complete([ranked(main, 0.9), ranked(after, 0.8)], Page([main, after]).neighbours, sure=1, limit=6)
+    evidence = complete([ranked(main, 0.9), ranked(after, 0.8)], Page([main, after]).each, sure=1, limit=6)
 
     assert [one.sentence for one in evidence] == [main, after]
 
@@ -212,21 +215,21 @@ def test_a_sentence_is_listed_once_even_if_it_is_chosen_and_a_companion() -> Non
 def test_a_sentence_whose_companion_does_not_fit_is_left_out() -> None:
     first, main, after, last = in_a_row("Sow.", "Roll.", "However, not in clay.", "Harvest.")
     page = Page([first, main, after, last])
-    evidence = complete([ranked(first, 0.9), ranked(main, 0.8), ranked(last, 0.7)], page.neighbours, sure=1, limit=2)
+    evidence = complete([ranked(first, 0.9), ranked(main, 0.8), ranked(last, 0.7)], page.each, sure=1, limit=2)
 
     assert [one.sentence for one in evidence] == [first, last]
 
 
 def test_what_takes_the_first_sentence_back_comes_even_beyond_the_limit() -> None:
     before, main, after = in_a_row("Fences are walls.", "They may be 2 m high.", "However, not at corners.")
-    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).neighbours, sure=1, limit=1)
+    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).each, sure=1, limit=1)
 
     assert [one.sentence for one in evidence] == [main, after]
 
 
 def test_the_sentence_referred_to_gives_way_to_the_one_that_takes_back() -> None:
     before, main, after = in_a_row("Fences are walls.", "They may be 2 m high.", "However, not at corners.")
-    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).neighbours, sure=1, limit=2)
+    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).each, sure=1, limit=2)
 
     assert [one.sentence for one in evidence] == [main, after]
 
@@ -252,7 +255,7 @@ def test_what_a_part_needs_is_quoted_however_weak_and_alike_it_is() -> None:
         found,
         at_angles(0.9, 0.9),
         supports=from_a_quarter,
-        parts=[[found[0].sentence.id], [found[2].sentence.id]],
+        sub_evidence=[[found[0].sentence.id], [found[2].sentence.id]],
         neighbours=alone,
         settings=SelectionSettings(),
     )
@@ -263,7 +266,7 @@ def test_what_a_part_needs_is_quoted_however_weak_and_alike_it_is() -> None:
 def test_no_companion_crowds_out_what_a_part_needs() -> None:
     first, after, other, last = in_a_row("Sow.", "However, not in clay.", "It is late.", "Roll.")
     page = Page([first, after, other, last])
-    evidence = complete([ranked(first, 0.9), ranked(other, 0.8)], page.neighbours, sure=2, limit=2)
+    evidence = complete([ranked(first, 0.9), ranked(other, 0.8)], page.each, sure=2, limit=2)
 
     assert [one.sentence for one in evidence] == [first, after, other]
 
@@ -288,7 +291,7 @@ def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
         found,
         at_angles(0.9, 0.0, 0.0),
         supports=from_a_quarter,
-        parts=[],
+        sub_evidence=[],
         neighbours=alone,
         settings=SelectionSettings(),
     )
@@ -305,7 +308,7 @@ def test_a_sentence_supports_from_the_support_score_on(score: float, count: int)
         tuple(scored(score)),
         at_angles(),
         supports=from_a_quarter,
-        parts=[],
+        sub_evidence=[],
         neighbours=alone,
         settings=SelectionSettings(),
     )
@@ -316,7 +319,12 @@ def test_a_sentence_supports_from_the_support_score_on(score: float, count: int)
 def test_support_is_counted_by_fused_score_whatever_the_order() -> None:
     boosted = ranked(sentence("Sow."), 0.2, order=1.0)
     selection = select(
-        (boosted,), at_angles(), supports=from_a_quarter, parts=[], neighbours=alone, settings=SelectionSettings()
+        (boosted,),
+        at_angles(),
+        supports=from_a_quarter,
+        sub_evidence=[],
+        neighbours=alone,
+        settings=SelectionSettings(),
     )
 
     assert selection.evidence == ()

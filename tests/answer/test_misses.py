@@ -7,13 +7,13 @@ from typing import cast
 
 import pytest
 
-from quoth.decide import Case
-from quoth.misses import explain, missing
-from quoth.profiles import load_profile
+from quoth.answer.decision import Case
+from quoth.answer.near_misses import missing, why_not
+from quoth.domain.profile import load_profile
+from quoth.language.words import fold
 from quoth.protocols import Reader
-from quoth.retrieve.question import analyse
+from quoth.search.question_analysis import analyse
 from quoth.settings import RetrievalSettings
-from quoth.text.fold import fold
 from quoth.types import (
     NO_FILTERS,
     Candidate,
@@ -59,6 +59,8 @@ def case(question: str, *texts: str, profile: str = "agriculture", supporting: S
         ranked=ranked,
         selection=Selection((), ranked, 0.0, 0.0),
         confidence=0.1,
+        min_support=1,
+        threshold=0.3,
         documents=(document,),
         reader=cast(Reader, Words(text)),
     )
@@ -77,13 +79,11 @@ def why(
     about: Metadata = ABOUT,
     supporting: Sequence[Sentence] = (),
     profile: str = "agriculture",
-) -> str | None:
+) -> str:
     found = sentence(one) if isinstance(one, str) else one
     citation = Citation(found, 0.5, "", about, None, None, None)
     asked = case(question, found.text, profile=profile, supporting=supporting)
-    (explained,) = explain([citation], asked, objection=objection, profile=load_profile(profile))
-    assert explained.sentence is found
-    return explained.why
+    return why_not(citation, asked, analysis=asked.analysis, objection=objection, profile=load_profile(profile))
 
 
 @pytest.mark.parametrize(
@@ -170,4 +170,5 @@ def test_what_has_been_replaced_says_by_what() -> None:
     ],
 )
 def test_what_has_no_evidence_is_named_once(question: str, parts: tuple[str, ...], named: tuple[str, ...]) -> None:
-    assert missing(case(question, "Canola is sown at 2 cm."), parts) == named
+    asked = case(question, "Canola is sown at 2 cm.")
+    assert missing(asked, asked.analysis, parts) == named

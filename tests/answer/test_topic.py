@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.profiles import load_profile
-from quoth.retrieve.question import analyse
-from quoth.select.topic import on_topic
+from quoth.answer.selection import on_topic
+from quoth.domain.profile import load_profile
+from quoth.search.question_analysis import analyse
 from quoth.settings import RetrievalSettings
 from quoth.types import NO_FILTERS, Question, Quote, RegionKind, Sentence, Span, Tags
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.answer.verification import CitationMismatch, Verification, verify_quote, verify_run
 from quoth.errors import OffsetMismatch
 from quoth.types import Document, Metadata, Quote, Span
-from quoth.verify import Failure, Verification, verify_quote, verify_run
 
 TEXT = "Sow at 2.5 cm.\r\nRoll 👩‍🌾 twice."
 TEXTS = {"a.md": TEXT}
@@ -67,7 +67,7 @@ def test_a_run_of_exact_citations_has_no_failure() -> None:
 
 def test_a_failure_names_the_question_the_place_and_both_texts() -> None:
     assert verified(citation(9, 14, "5 cm!")).failures == (
-        Failure("7", "a.md", 9, 14, "the document says '5 cm.', the citation '5 cm!'"),
+        CitationMismatch("7", "a.md", 9, 14, "the document says '5 cm.', the citation '5 cm!'"),
     )
 
 
@@ -108,7 +108,9 @@ def test_a_citation_that_lacks_a_part_is_a_failure(key: str, value: object) -> N
 def test_a_wrong_lead_is_a_failure_of_its_own() -> None:
     result = verified(citation(16, 20, "Roll", lead={"text": "Sew", "start": 0, "end": 3}))
 
-    assert result == Verification(2, (Failure("7", "a.md", 0, 3, "the document says 'Sow', the citation 'Sew'"),))
+    assert result == Verification(
+        2, (CitationMismatch("7", "a.md", 0, 3, "the document says 'Sow', the citation 'Sew'"),)
+    )
 
 
 def test_the_nearest_evidence_of_an_abstention_is_checked_too() -> None:

@@ -9,8 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from quoth.cluster.ingest import ClusterIngest, ingest
-from quoth.settings import NO_OVERRIDES, Overrides
+from quoth.cluster.ingest_driver import ClusterIngest, ingest
+from quoth.overrides import NO_OVERRIDES, Overrides
 
 HASH = Overrides({"embedding": {"model_name": "hash"}}, NO_OVERRIDES.environment, NO_OVERRIDES.flags)
 

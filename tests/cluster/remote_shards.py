@@ -10,19 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from interfaces.command_line import run, write_files
-from quoth.errors import PartLost
-from quoth.interfaces.python import Quoth
-from quoth.render import json_line, outcome_json
-from quoth.settings import Overrides
+from doors.command_line import run, write_files
+from quoth.cluster.remote_store import RemoteStore
+from quoth.cluster.shard_host import ShardHost
+from quoth.errors import ShardLost
+from quoth.library import Quoth
+from quoth.output.render import json_line, outcome_json
+from quoth.overrides import Overrides
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.embedded.shards import Layout
-from quoth.stores.sharded import assign, publish
-from quoth.stores.sharded.host import ShardHost
-from quoth.stores.sharded.manifest import ShardEntry
-from quoth.stores.sharded.remote import RemoteStore
+from quoth.stores.embedded.generations import Layout
+from quoth.stores.sharded import assign
+from quoth.stores.sharded.cluster_manifest import ShardEntry
 from quoth.types import Outcome, SplitDocument
 from stores.replay import ReplayEmbedder, documents_of
+from stores.shards import publish
 
 LAYOUT = Layout(200_000, 4096)
 HASH = Overrides(
@@ -74,7 +75,7 @@ def rewritten(one: EmbeddedStore, place: Path, documents: Sequence[SplitDocument
     with one.read() as reader:
         profile = (reader.info.profile_name, reader.info.profile_source)
     written = EmbeddedStore(place)
-    written.write(documents, remove=(), embedder=ReplayEmbedder(Path(one.place)), profile=profile, progress=None)
+    written.write(documents, remove=(), embedder=ReplayEmbedder(Path(one.location)), profile=profile, progress=None)
     written.close()
     return written
 
@@ -91,7 +92,7 @@ class Wires:
 
     place: Path
     hosts: int
-    seconds: float = 5.0
+    seconds: float = PATIENCE
     faults: dict[int, Callable[[str], None]] = field(default_factory=dict)
     calls: list[tuple[int, str]] = field(default_factory=list)
     failed: list[tuple[int, str]] = field(default_factory=list)
@@ -102,18 +103,18 @@ class Wires:
         ]
         self._pool = ThreadPoolExecutor(32)
 
-    def __call__(self, place: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        host = place % self.hosts
-        self.calls.append((place, method))
+    def __call__(self, number: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
+        host = number % self.hosts
+        self.calls.append((number, method))
         answer = self._pool.submit(self._answered, host, entry, method, args)
         try:
             return answer.result(timeout=self.seconds)
         except TimeoutError as error:
-            self.failed.append((place, method))
-            raise PartLost(f"shard {place + 1}", "it did not answer in time") from error
+            self.failed.append((number, method))
+            raise ShardLost(f"shard {number + 1}", "it did not answer in time") from error
         except ConnectionError as error:
-            self.failed.append((place, method))
-            raise PartLost(f"shard {place + 1}", str(error)) from error
+            self.failed.append((number, method))
+            raise ShardLost(f"shard {number + 1}", str(error)) from error
 
     def _answered(self, host: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
         if (fault := self.faults.get(host)) is not None:
@@ -150,15 +151,15 @@ def waits_at(*methods: str) -> tuple[Callable[[str], None], threading.Event]:
     return fault, go_on
 
 
-def late_at(method: str, wires: Wires) -> Callable[[str], None]:
-    """From this call on answers come, but too late."""
+def late_at(method: str) -> Callable[[str], None]:
+    """From this call on no answer comes in time, however long that is."""
     slow = threading.Event()
 
-    def fault(asked: str) -> None:
-        if asked == method:
+    def fault(called: str) -> None:
+        if called == method:
             slow.set()
         if slow.is_set():
-            threading.Event().wait(3 * wires.seconds)
+            raise TimeoutError
 
     return fault
 

@@ -1,22 +1,25 @@
-"""`quoth cluster batch` on a Ray that it starts itself: the same lines and words as `quoth batch`, and how it fails."""
+"""`quoth cluster batch`, twice on a Ray that it starts itself: the same lines as `quoth batch`, and how it fails."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import HASH, PATIENCE, Ran, failed, finish, run, start
-from interfaces.small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus, ingest_small_corpus
-from quoth.cluster.batch import CHUNK
+from doors.command_line import HASH, PATIENCE, Ran, failed, finish, run, start
+from doors.small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus, ingest_small_corpus
+from quoth.cluster.batch_driver import CHUNK
+
+from .three_nodes import ThreeNodes
 
 DEADLY = """\
 import os
-from quoth.interfaces.python import Quoth
+from quoth.library import Quoth
 
 ask = Quoth.ask
 
@@ -40,6 +43,11 @@ def _on_cluster(*arguments: str | Path, stdin: str = "", **variables: str) -> Ra
     return finish(program, stdin.encode())
 
 
+def _started(out: Path, index: Path, cluster: ThreeNodes) -> subprocess.Popen[bytes]:
+    words = ("cluster", "batch", "-", "-o", out, "--index", index, "--workers", "1", "--address", cluster.address)
+    return start(*words)
+
+
 def test_lines_and_words_are_those_of_the_plain_command(small: SmallCorpus) -> None:
     kinds = (CANOLA, "?!", WHEAT, HALVORSEN, "no question", "Sow wheat \udcff")
     questions = [json.dumps({"question": kinds[at % 6], "filters": {"crop": "wheat"}}) for at in range(40)]
@@ -53,7 +61,7 @@ def test_lines_and_words_are_those_of_the_plain_command(small: SmallCorpus) -> N
 
 
 def test_questions_that_kill_their_process_fail_by_name_and_the_next_run_goes_on_there(
-    small: SmallCorpus, tmp_path: Path
+    small: SmallCorpus, cluster: ThreeNodes, tmp_path: Path
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(DEADLY, encoding="utf-8")
     questions, out = tmp_path / "questions.txt", tmp_path / "run.jsonl"
@@ -65,7 +73,7 @@ def test_questions_that_kill_their_process_fail_by_name_and_the_next_run_goes_on
 
     assert failed(ran, f"question {2 * CHUNK + 1} and those right after it could not be answered", "goes on there")
     assert out.read_bytes().count(b"\n") == 2 * CHUNK
-    again = _on_cluster(*words)
+    again = _on_cluster(*words, "--address", cluster.address)
     assert again == Ran(0, b"", f"{out} held {2 * CHUNK} answers, {CHUNK + 1} were added\n")
     assert out.read_bytes() == run("batch", questions, "--index", small.index).data
     # When all is answered, no cluster is started: there is none at this address.
@@ -74,11 +82,11 @@ def test_questions_that_kill_their_process_fail_by_name_and_the_next_run_goes_on
 
 
 def test_an_index_that_changes_in_the_middle_is_never_mixed_with_what_it_was(
-    small: SmallCorpus, tmp_path: Path
+    small: SmallCorpus, cluster: ThreeNodes, tmp_path: Path
 ) -> None:
     shutil.copytree(small.folder.parent, tmp_path / "own")
     index, out = tmp_path / "own" / "index", tmp_path / "run.jsonl"
-    program = start("cluster", "batch", "-", "-o", out, "--index", index, "--workers", "1")
+    program = _started(out, index, cluster)
     assert program.stdin is not None
     program.stdin.write((f"{CANOLA}\n" * 2 * CHUNK).encode())
     program.stdin.flush()
@@ -99,9 +107,11 @@ def test_an_index_that_changes_in_the_middle_is_never_mixed_with_what_it_was(
     assert failed(again, "from another index, or from before it changed")
 
 
-def test_ctrl_c_leaves_complete_lines_and_says_how_to_go_on(small: SmallCorpus, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_complete_lines_and_says_how_to_go_on(
+    small: SmallCorpus, cluster: ThreeNodes, tmp_path: Path
+) -> None:
     out = tmp_path / "run.jsonl"
-    program = start("cluster", "batch", "-", "-o", out, "--index", small.index, "--workers", "1")
+    program = _started(out, small.index, cluster)
     assert program.stdin is not None
     program.stdin.write((f"{CANOLA}\n" * 3 * CHUNK).encode())
     program.stdin.flush()

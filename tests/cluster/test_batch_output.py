@@ -10,13 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quoth.cluster.batch_output import AnswerFile, Kept, Origin, pass_over, unaskable, unreadable
+from quoth.cluster.batch_output import (
+    AnswerFile,
+    AnswerOrigin,
+    ExistingAnswers,
+    skip_answered,
+    unaskable_message,
+    unreadable_message,
+)
 from quoth.errors import QuestionError, QuothError
-from quoth.questions import UnreadableLine
-from quoth.render import json_line
+from quoth.output.render import json_line
+from quoth.search.question_files import UnreadableLine
 from quoth.types import NO_FILTERS, Question
 
-ORIGIN = Origin("an index", "settings")
+ORIGIN = AnswerOrigin("an index", "settings")
 Asked = Sequence[Question | UnreadableLine]
 
 
@@ -25,32 +32,32 @@ def check(question: Question) -> None:
         raise QuestionError("it has no words")
 
 
-def line(question: Question, origin: Origin = ORIGIN) -> str:
+def line(question: Question, origin: AnswerOrigin = ORIGIN) -> str:
     notes = {"index": origin.index, "settings": origin.settings}
     return json_line({"question_id": question.id, "question": question.text, "run_notes": notes}) + "\n"
 
 
-def run(asked: Asked, path: Path, *, most: int | None = None) -> Kept:
+def run(asked: Asked, path: Path, *, most: int | None = None) -> ExistingAnswers:
     """A run that answers as many questions as it may."""
     left = iter(asked)
     with AnswerFile(path) as file:
-        kept = pass_over(left, file.lines(), filters=file.filters(), origin=ORIGIN, check=check, place=str(path))
+        kept = skip_answered(left, file.lines(), filters=file.filters(), origin=ORIGIN, check=check, place=str(path))
         problems = list(kept.problems)
         for one in left:
             if most == 0:
                 break
             if isinstance(one, UnreadableLine):
-                problems.append(unreadable(one))
+                problems.append(unreadable_message(one))
                 continue
             try:
                 check(one)
             except QuestionError as error:
-                problems.append(unaskable(one, str(error)))
+                problems.append(unaskable_message(one, str(error)))
                 continue
             file.write([(one, line(one))])
             most = None if most is None else most - 1
         file.finish()
-    return Kept(kept.answers, tuple(problems))
+    return ExistingAnswers(kept.answers, tuple(problems))
 
 
 def filters_of(path: Path) -> Path:
@@ -87,15 +94,15 @@ def test_a_run_that_was_cut_anywhere_is_completed_to_the_same_bytes(
 
     assert cut.read_bytes() == content
     assert resumed.problems == whole.problems
-    assert run(asked, cut) == Kept(content.count(b"\n"), whole.problems)
+    assert run(asked, cut) == ExistingAnswers(content.count(b"\n"), whole.problems)
     assert cut.read_bytes() == content
 
 
 FIRST, SECOND = Question("1", "How deep?", NO_FILTERS), Question("2", "How wide?", NO_FILTERS)
 
 REFUSED = {
-    "another index": (line(FIRST, Origin("another", "settings")), "from another index"),
-    "other settings": (line(FIRST, Origin("an index", "others")), "other settings"),
+    "another index": (line(FIRST, AnswerOrigin("another", "settings")), "from another index"),
+    "other settings": (line(FIRST, AnswerOrigin("an index", "others")), "other settings"),
     "other questions": (line(SECOND), "line 1 is about question 2, and it should be about question 1"),
     "another text": (line(Question("1", "How high?", NO_FILTERS)), "should be about question 1"),
     "another order": (line(SECOND) + line(FIRST), "should be about question 1"),
@@ -183,7 +190,7 @@ def test_what_a_file_holds_is_compared_a_line_at_a_time(tmp_path: Path) -> None:
             yield SECOND
 
     with AnswerFile(path) as file, pytest.raises(QuothError, match="line 2 is about question 1"):
-        pass_over(endless(), file.lines(), filters=file.filters(), origin=ORIGIN, check=check, place=str(path))
+        skip_answered(endless(), file.lines(), filters=file.filters(), origin=ORIGIN, check=check, place=str(path))
 
 
 def test_two_runs_never_write_one_file(tmp_path: Path) -> None:

@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interfaces.command_line import write_files
-from quoth.cluster import parts
-from quoth.cluster.parts import Embedded
-from quoth.cluster.shards import ReadyEmbedder, read_replaced
-from quoth.corpus.documents import split_document
-from quoth.corpus.extraction import Extraction
-from quoth.corpus.load import find_files
-from quoth.corpus.reading import Reading, extracted
+from doors.command_line import write_files
+from quoth.cluster import embedded_batches as parts
+from quoth.cluster.embedded_batches import EmbeddedRun
+from quoth.cluster.shard_writer import PrecomputedEmbedder, read_replaced
+from quoth.documents.changes import FileReader, extract_text
+from quoth.documents.files import find_files
+from quoth.documents.ingest import ingest
+from quoth.documents.split_document import split_document
+from quoth.documents.worker.pool import Extraction
+from quoth.domain.profile import load_profile
 from quoth.errors import IndexBusy, IndexDamaged, IndexFault, ModelError
-from quoth.ingest import ingest
-from quoth.profiles import load_profile
 from quoth.settings import IngestSettings
+from quoth.stores.database_rows import embedding_key
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.embedded.rows import embedding_key
-from quoth.stores.places import Changed, Place, open_place
-from quoth.stores.sharded import build, listing, manifest
+from quoth.stores.locations import Location, VersionConflict, open_location
+from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.wiring import open_embedder
 from stores.object_storage import Storage
 
-from .pieces import HASH, MODEL, Went, group, read_and_embedded, shard_of, task
+from .ingest_steps import HASH, MODEL, Went, group, read_and_embedded, shard_of, target
 
 GENERAL = load_profile("general")
 FEW_SENTENCES = 64
@@ -55,35 +55,32 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_files(tmp_path_factory.mktemp("parts") / "corpus", FILES)
 
 
-def all_of(corpus: Path, place: Place, *, shards: int = 1) -> Went:
+def all_of(corpus: Path, place: Location, *, shards: int = 1) -> Went:
     return read_and_embedded(place, [group(corpus, shard, shards=shards) for shard in range(shards)], shards=shards)
 
 
 def test_a_document_is_the_same_after_it_was_kept(corpus: Path) -> None:
-    reading = Reading(GENERAL, max_file_mb=1)
+    reading = FileReader(GENERAL, max_file_mb=1)
     files = find_files([corpus]).files
 
     assert len(files) == len(FILES) - 1
     with Extraction(IngestSettings(workers=1)) as extraction:
         for file in files:
-            found = extracted(reading.opened(file), extraction)
-            again = parts.unpacked(parts.packed(found))
+            found = extract_text(reading.open(file), extraction)
+            again = parts.unpack_document(parts.pack_document(found))
 
             assert again.fields == found.fields
-            one, other = (
-                split_document(read.source, fields=read.fields, profile=GENERAL, fingerprint=read.fingerprint)
-                for read in (found, again)
-            )
+            one, other = (split_document(read, GENERAL) for read in (found, again))
             assert (one.document, one.sentences, one.passages) == (other.document, other.sentences, other.passages)
             assert (one.root, one.fingerprint) == (other.root, other.fingerprint)
 
 
 def test_a_shard_made_of_parts_is_the_index_that_a_plain_ingest_makes(
-    corpus: Path, place: Place, tmp_path: Path
+    corpus: Path, place: Location, tmp_path: Path
 ) -> None:
     plain = EmbeddedStore(tmp_path / "plain")
     report = ingest(
-        [corpus],
+        find_files([corpus]),
         store=plain,
         embedder=open_embedder(HASH),
         profile=GENERAL,
@@ -95,7 +92,7 @@ def test_a_shard_made_of_parts_is_the_index_that_a_plain_ingest_makes(
     done = shard_of(place, all_of(corpus, place), 0, shards=1)
 
     assert (done.info.digest, done.info.documents) == (report.info.digest, len(FILES) - 1)
-    assert listing.read(place, done.entry) == plain.known()
+    assert manifest.read_listing(place, done.entry) == plain.stored_documents()
     assert done.replaced["same words.md"][0].by == "gone.md"
     copy = tmp_path / "copy"
     for name in done.entry.files:
@@ -109,9 +106,9 @@ def test_a_shard_made_of_parts_is_the_index_that_a_plain_ingest_makes(
 
 
 def test_a_large_document_is_spread_over_parts(corpus: Path, tmp_path: Path) -> None:
-    went = all_of(corpus, open_place(tmp_path))
+    went = all_of(corpus, open_location(tmp_path))
 
-    runs = [piece.number for part in went.parts for piece in part.pieces if piece.taken.doc_id == "large.txt"]
+    runs = [piece.number for part in went.parts for piece in part.runs if piece.file.doc_id == "large.txt"]
     assert sorted(runs) == [0, 1, 2]
     assert max(part.sentences for part in went.parts) == FEW_SENTENCES
     assert len(went.parts) < len(went.documents)  # small documents share one
@@ -121,7 +118,7 @@ def test_a_document_of_thousands_of_sentences(tmp_path: Path, monkeypatch: pytes
     monkeypatch.undo()
     text = "\n\n".join(f"Sentence number {number} says {number * 7}." for number in range(5_000))
     corpus = write_files(tmp_path / "corpus", {"large.txt": text})
-    place = open_place(tmp_path / "index")
+    place = open_location(tmp_path / "index")
 
     went = all_of(corpus, place)
 
@@ -129,32 +126,31 @@ def test_a_document_of_thousands_of_sentences(tmp_path: Path, monkeypatch: pytes
     assert shard_of(place, went, 0, shards=1).entry.evidence == 5_000
 
 
-def test_what_is_kept_is_found_again_and_not_embedded_twice(corpus: Path, place: Place) -> None:
+def test_what_is_kept_is_found_again_and_not_embedded_twice(corpus: Path, place: Location) -> None:
     first = all_of(corpus, place)
-    found = list(parts.find_all(place, task(place, shards=1).key))
+    found = list(parts.find_all(place, target(place, shards=1).key))
     assert sorted(found, key=lambda part: part.name) == sorted(first.parts, key=lambda part: part.name)
 
     again = read_and_embedded(place, [group(corpus, 0, shards=1, kept=first.kept)], shards=1, kept=first.kept)
 
     assert again.parts == ()
     assert again.documents == first.documents
-    assert [len(one.fresh) for one in again.looked] == [0]
 
 
 def test_of_a_document_that_is_half_done_only_the_rest_is_embedded(corpus: Path, tmp_path: Path) -> None:
-    place = open_place(tmp_path)
+    place = open_location(tmp_path)
     first = all_of(corpus, place)
     lost = next(
-        part for part in first.parts if any((one.taken.doc_id, one.number) == ("large.txt", 1) for one in part.pieces)
+        part for part in first.parts if any((one.file.doc_id, one.number) == ("large.txt", 1) for one in part.runs)
     )
     place.remove([f"{lost.name}.json"])  # it was being written
     kept = type(first.kept)()
-    for part in parts.find_all(place, task(place, shards=1).key):
+    for part in parts.find_all(place, target(place, shards=1).key):
         kept.add(part)
 
     again = read_and_embedded(place, [group(corpus, 0, shards=1, kept=kept)], shards=1, kept=kept)
 
-    embedded = [(one.taken.doc_id, one.number) for part in again.parts for one in part.pieces]
+    embedded = [(one.file.doc_id, one.number) for part in again.parts for one in part.runs]
     assert ("large.txt", 1) in embedded
     assert len([one for one in embedded if one[0] == "large.txt"]) == 1
     assert again.documents == first.documents
@@ -162,7 +158,7 @@ def test_of_a_document_that_is_half_done_only_the_rest_is_embedded(corpus: Path,
 
 
 def test_a_file_that_is_in_the_index_gives_no_part(corpus: Path, tmp_path: Path) -> None:
-    place = open_place(tmp_path)
+    place = open_location(tmp_path)
     first = all_of(corpus, place)
 
     again = read_and_embedded(place, [group(corpus, 0, shards=1, known=first.documents)], shards=1)
@@ -176,17 +172,17 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_taken(tmp_path: 
         tmp_path / "corpus", {"good.md": "Sow it.", "bad.pdf": b"%PDF-1.4 nonsense", "nul.txt": b"a\0b"}
     )
 
-    went = all_of(corpus, open_place(tmp_path / "index"))
+    went = all_of(corpus, open_location(tmp_path / "index"))
 
     [looked] = went.looked
-    assert [one.doc_id for one in looked.unread] == ["bad.pdf", "nul.txt"]
+    assert [doc_id for doc_id, _ in looked.refused] == ["bad.pdf", "nul.txt"]
     assert list(went.documents) == ["good.md"]
 
 
-def test_the_next_version_of_a_shard_has_a_folder_of_its_own(tmp_path: Path, place: Place) -> None:
+def test_the_next_version_of_a_shard_has_a_folder_of_its_own(tmp_path: Path, place: Location) -> None:
     corpus = write_files(tmp_path / "corpus", {"a.md": "Sow it.", "b.md": "Roll it. Sow it.", "c.md": "Reap it."})
     first = shard_of(place, all_of(corpus, place), 0, shards=1)
-    known = {doc_id: one.fingerprint for doc_id, one in listing.read(place, first.entry).items()}
+    known = {doc_id: one.fingerprint for doc_id, one in manifest.read_listing(place, first.entry).items()}
     (corpus / "b.md").write_text("Roll it twice. Sow it.")
     went = read_and_embedded(place, [group(corpus, 0, shards=1, known=known)], shards=1)
 
@@ -200,7 +196,7 @@ def test_the_next_version_of_a_shard_has_a_folder_of_its_own(tmp_path: Path, pla
     assert all(place.get(name) for name in first.entry.files)
 
 
-def test_a_shard_is_not_made_twice(corpus: Path, place: Place) -> None:
+def test_a_shard_is_not_made_twice(corpus: Path, place: Location) -> None:
     went = all_of(corpus, place)
 
     assert shard_of(place, went, 0, shards=1) == shard_of(place, went, 0, shards=1)
@@ -211,7 +207,7 @@ class BreaksOff:
 
     folder = None
 
-    def __init__(self, inner: Place) -> None:
+    def __init__(self, inner: Location) -> None:
         self._inner = inner
         self.uploads = 0
 
@@ -228,7 +224,7 @@ class BreaksOff:
 def test_an_upload_that_breaks_off_leaves_nothing_that_is_taken_for_a_shard(
     corpus: Path, storage: Storage, tmp_path: Path
 ) -> None:
-    inner = open_place(f"s3://bucket/{tmp_path.name}")
+    inner = open_location(f"s3://bucket/{tmp_path.name}")
     place: Any = BreaksOff(inner)
     went = all_of(corpus, place)
     with pytest.raises(IndexFault, match="network"):
@@ -241,7 +237,7 @@ def test_an_upload_that_breaks_off_leaves_nothing_that_is_taken_for_a_shard(
     assert all(inner.get(name) for name in done.entry.files)
 
 
-def test_a_damaged_shard_is_not_built_upon(tmp_path: Path, place: Place) -> None:
+def test_a_damaged_shard_is_not_built_upon(tmp_path: Path, place: Location) -> None:
     corpus = write_files(tmp_path / "corpus", {"a.md": "Sow it."})
     went = all_of(corpus, place)
     first = shard_of(place, went, 0, shards=1)
@@ -256,7 +252,7 @@ class Forgetful:
 
     folder = None
 
-    def __init__(self, inner: Place) -> None:
+    def __init__(self, inner: Location) -> None:
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the other has
@@ -264,22 +260,26 @@ class Forgetful:
 
     def put(self, name: str, content: bytes, *, over: str | None) -> str:
         self._inner.put(name, content, over=over)
-        raise Changed(name)
+        raise VersionConflict(name)
 
 
 def test_writes_whose_replies_are_lost_are_no_failures(corpus: Path, storage: Storage, tmp_path: Path) -> None:
-    inner = open_place(f"s3://bucket/{tmp_path.name}")
+    inner = open_location(f"s3://bucket/{tmp_path.name}")
     place: Any = Forgetful(inner)
 
     done = shard_of(place, all_of(corpus, place), 0, shards=1)
-    manifest.write(place, build.whole([done.entry], [done.info], [{}], generation=1, settings={}), over=None)
+    manifest.write(
+        place, manifest.combine_shards([done.entry], [done.info], [{}], generation=1, settings={}), over=None
+    )
 
     assert manifest.read(inner).shards == (done.entry,)
     with pytest.raises(IndexBusy, match="another process has published"):
-        manifest.write(place, build.whole([done.entry], [done.info], [{}], generation=2, settings={}), over=None)
+        manifest.write(
+            place, manifest.combine_shards([done.entry], [done.info], [{}], generation=2, settings={}), over=None
+        )
 
 
-def test_a_finished_shard_that_was_removed_is_made_again(corpus: Path, place: Place) -> None:
+def test_a_finished_shard_that_was_removed_is_made_again(corpus: Path, place: Location) -> None:
     went = all_of(corpus, place)
     first = shard_of(place, went, 0, shards=1)
     place.remove([f"{first.entry.folder}/quoth.db"])
@@ -292,7 +292,7 @@ def test_a_finished_shard_that_was_removed_is_made_again(corpus: Path, place: Pl
 
 @pytest.mark.parametrize("content", [b"", b"5", b'{"pieces": 5}', b'{"entry": {}}', b"\xff"])
 def test_kept_work_that_makes_no_sense_is_named(content: bytes, corpus: Path, tmp_path: Path) -> None:
-    place = open_place(tmp_path / "index")
+    place = open_location(tmp_path / "index")
     went = all_of(corpus, place)
     shard_of(place, went, 0, shards=1)
     (record,) = tmp_path.glob("index/work/*/made/*.json")
@@ -303,11 +303,11 @@ def test_kept_work_that_makes_no_sense_is_named(content: bytes, corpus: Path, tm
         shard_of(place, went, 0, shards=1)
     assert "/work and run the same command again" in error.value.hint
     with pytest.raises(IndexDamaged, match=rf"{went.parts[0].name}\.json"):
-        list(parts.find_all(place, task(place, shards=1).key))
+        list(parts.find_all(place, target(place, shards=1).key))
 
 
 def test_a_damaged_part_is_named(corpus: Path, tmp_path: Path) -> None:
-    place = open_place(tmp_path / "index")
+    place = open_location(tmp_path / "index")
     went = all_of(corpus, place)
     path = tmp_path / "index" / f"{went.parts[0].name}.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -318,7 +318,7 @@ def test_a_damaged_part_is_named(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_but_finished_shards_is_left_beside_the_work(corpus: Path, tmp_path: Path) -> None:
-    place = open_place(tmp_path / "index")
+    place = open_location(tmp_path / "index")
     done = shard_of(place, all_of(corpus, place), 0, shards=1)
     shutil.rmtree(tmp_path / "index" / parts.WORK)
 
@@ -329,22 +329,24 @@ def test_nothing_but_finished_shards_is_left_beside_the_work(corpus: Path, tmp_p
         read_replaced(place, done.entry)
 
 
-def run_of(*texts: str) -> Embedded:
-    vectors = open_embedder(HASH).embed(texts).astype(np.float16)
+def run_of(*texts: str) -> EmbeddedRun:
+    vectors = open_embedder(HASH).embed_tokens(texts)[0].astype(np.float16)
     keys = tuple(embedding_key(MODEL, text) for text in texts)
-    return Embedded(b"", keys, vectors, tuple(text.encode() for text in texts))
+    return EmbeddedRun(b"", keys, vectors, tuple(text.encode() for text in texts))
 
 
 def test_ready_vectors_are_given_in_the_order_asked_and_others_passed_over() -> None:
-    ready = ReadyEmbedder(MODEL, iter([run_of("a", "b", "a"), run_of(), run_of("c", "d")]))
+    ready = PrecomputedEmbedder(MODEL, iter([run_of("a", "b", "a"), run_of(), run_of("c", "d")]))
 
     vectors, tokens = ready.embed_tokens(["b", "c"])
     _, last = ready.embed_tokens(["d"])
 
     assert (tokens, last) == ([b"b", b"c"], [b"d"])
-    assert np.array_equal(vectors.astype(np.float16), open_embedder(HASH).embed(["b", "c"]).astype(np.float16))
+    assert np.array_equal(
+        vectors.astype(np.float16), open_embedder(HASH).embed_tokens(["b", "c"])[0].astype(np.float16)
+    )
 
 
 def test_a_text_that_was_never_embedded_is_an_error() -> None:
     with pytest.raises(ModelError, match="other words"):
-        ReadyEmbedder(MODEL, iter([run_of("a", "b")])).embed_tokens(["x"])
+        PrecomputedEmbedder(MODEL, iter([run_of("a", "b")])).embed_tokens(["x"])

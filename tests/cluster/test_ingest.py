@@ -13,15 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from doors.command_line import HASH, PATIENCE, Ran, environment, failed, finish, run, start, write_files
 from end_to_end.samples import EXAMPLES
-from interfaces.command_line import HASH, PATIENCE, Ran, environment, failed, finish, run, start, write_files
-from quoth.cluster import parts
-from quoth.interfaces.python import Quoth
-from quoth.stores.places import open_place
-from quoth.stores.sharded import assign, lock, manifest
+from quoth.cluster import embedded_batches as parts
+from quoth.cluster import index_lock as lock
+from quoth.library import Quoth
+from quoth.stores.locations import open_location
+from quoth.stores.sharded import assign
+from quoth.stores.sharded import cluster_manifest as manifest
 from stores.object_storage import BUCKET, Storage, object_storage
 
-from .pieces import group, read_and_embedded
+from .ingest_steps import group, read_and_embedded
 from .three_nodes import ThreeNodes
 
 SHARDS = 3
@@ -38,7 +40,7 @@ def cluster_ingest(folder: Path, output: Path | str, *options: str, variables: M
 
 
 def folders(output: Path | str) -> tuple[str, ...]:
-    return tuple(shard.folder for shard in manifest.read(open_place(output)).shards)
+    return tuple(shard.folder for shard in manifest.read(open_location(output)).shards)
 
 
 def on_disk(output: Path) -> set[str]:
@@ -62,17 +64,17 @@ def test_the_index_is_that_of_a_plain_ingest_and_is_kept_up_to_date(cluster: Thr
     before = folders(output)
     for name in before:
         assert run("status", "--index", output / name).code == 0
-    assert manifest.read(open_place(output)).settings["embedding"]["model_name"] == "hash"
+    assert manifest.read(open_location(output)).settings["embedding"]["model_name"] == "hash"
 
     # Nothing to do, and what an ingest of other files has kept stays.
     (corpus / "bad.pdf").unlink()
-    other = kept_of_others(output, tmp_path)
+    other = batch_of_another_ingest(output, tmp_path)
     again = cluster_ingest(corpus, output, *at)
     assert (again.code, folders(output)) == (0, before)
     assert "0 documents read" in again.talk
-    assert manifest.read(open_place(output)).info.generation == 1
+    assert manifest.read(open_location(output)).info.generation == 1
     assert on_disk(output) == {*before, "work"}
-    assert parts.find(open_place(output), other) is not None
+    assert parts.find(open_location(output), other) is not None
 
     # One document is new, one is renamed and one is gone: only their shards are written.
     ids = sorted(path.relative_to(corpus).as_posix() for path in corpus.rglob("*.md"))
@@ -87,15 +89,15 @@ def test_the_index_is_that_of_a_plain_ingest_and_is_kept_up_to_date(cluster: Thr
     assert f"removed {gone}: its file is gone" in third.talk
     assert {number for number in range(SHARDS) if folders(output)[number] != before[number]} == touched
     assert on_disk(output) == {*before, *folders(output), "work"}  # readers may still be in the one before
-    assert manifest.read(open_place(output)).info.generation == 2
+    assert manifest.read(open_location(output)).info.generation == 2
     assert run("ingest", corpus, "--index", tmp_path / "anew", *options).code == 0
     assert same_answers(tmp_path / "anew", output)
 
 
-def kept_of_others(output: Path, tmp_path: Path) -> str:
+def batch_of_another_ingest(output: Path, tmp_path: Path) -> str:
     """Leave a part as an ingest of another folder does that was interrupted; gives its name."""
     corpus = write_files(tmp_path / "other", {"elsewhere.md": "Harrow it."})
-    place, shard = open_place(output), assign("elsewhere.md", SHARDS)
+    place, shard = open_location(output), assign("elsewhere.md", SHARDS)
     (part,) = read_and_embedded(place, [group(corpus, shard, shards=SHARDS)], shards=SHARDS).parts
     return part.name
 
@@ -222,15 +224,17 @@ def test_into_object_storage_with_a_cluster_of_its_own(storage: Storage, tmp_pat
     assert ran.talk.startswith("5 documents read, 0 unchanged; the index at s3://bucket/index holds 5 documents"), (
         ran.talk
     )
-    cluster = manifest.read(open_place(uri))
+    cluster = manifest.read(open_location(uri))
     assert cluster.info.digest == plain_digest(corpus, tmp_path / "plain")
     named = {name for shard in cluster.shards for name in shard.files}
-    assert set(storage.names()) == {f"index/{name}" for name in (*named, manifest.NAME, lock.NAME)}
+    # Other tests keep indexes in the same bucket.
+    stored = {name for name in storage.names() if name.startswith("index/")}
+    assert stored == {f"index/{name}" for name in (*named, manifest.NAME, lock.NAME)}
     answered = run("ask", "How deep is number 3 sown?", "--index", uri, variables={**HASH, **storage.variables})
     assert answered.code == 0
 
 
-BLIND = "from quoth.stores import places\nplaces._Folder.get = lambda self, name: None\n"
+BLIND = "from quoth.stores import locations\nlocations._FolderLocation.get = lambda self, name: None\n"
 
 
 def test_a_node_that_does_not_see_the_output_is_named(cluster: ThreeNodes, tmp_path: Path) -> None:

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import HASH, MINILM, Ran, failed, finish, run, start, write_files
+from doors.command_line import HASH, MINILM, Ran, failed, finish, run, start, write_files
+from quoth.cluster import index_lock as lock
+from quoth.domain.profile import load_profile
 from quoth.errors import NoIndex
-from quoth.profiles import load_profile
 from quoth.settings import EmbeddingSettings
-from quoth.stores.places import open_place
-from quoth.stores.sharded import lock, manifest, write_shards
+from quoth.stores.locations import open_location
+from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.wiring import open_embedder
 from stores.fakes import split
+from stores.shards import write_shards
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def ingest(corpus: Path, output: Path, *options: str, variables: Mapping[str, st
 
 def published(output: Path) -> bool:
     try:
-        manifest.read(open_place(output))
+        manifest.read(open_location(output))
     except NoIndex:
         return False
     return True
@@ -54,7 +56,7 @@ def output(tmp_path: Path) -> Path:
 
 
 def test_two_ingests_to_one_output(corpus: Path, tmp_path: Path) -> None:
-    with lock.held(open_place(tmp_path / "out")):
+    with lock.held(open_location(tmp_path / "out")):
         assert failed(ingest(corpus, tmp_path / "out"), "another ingest (process", "is writing the index at")
     assert not published(tmp_path / "out")
 

@@ -5,30 +5,30 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from quoth.cluster import index_lock as lock
 from quoth.errors import IndexBusy, IndexFault
-from quoth.stores.places import Changed, Place, open_place
-from quoth.stores.sharded import lock
+from quoth.stores.locations import Location, VersionConflict, open_location
 from stores.object_storage import Storage
 
 HOLD = """
 import sys
-from quoth.stores.places import open_place
-from quoth.stores.sharded import lock
-with lock.held(open_place(sys.argv[1]), beat=0.05):
+from quoth.stores.locations import open_location
+from quoth.cluster import index_lock as lock
+with lock.held(open_location(sys.argv[1]), beat=0.05):
     print("held", flush=True)
     sys.stdin.read()
 """
 PATIENCE = 0.6
+"""Seconds without a beat after which a holder counts as dead, where it is."""
 
 
-def holder(place: Place) -> subprocess.Popen[str]:
+def holder(place: Location) -> subprocess.Popen[str]:
     """Another process that holds the lock."""
     program = subprocess.Popen(
         [sys.executable, "-c", HOLD, place.uri], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -38,7 +38,7 @@ def holder(place: Place) -> subprocess.Popen[str]:
     return program
 
 
-def test_a_second_one_is_sent_away_and_told_who_is_at_work(place: Place) -> None:
+def test_a_second_one_is_sent_away_and_told_who_is_at_work(place: Location) -> None:
     with holder(place) as other:
         with pytest.raises(IndexBusy, match=rf"process {other.pid} on .* is writing the index"), lock.held(place):
             pass
@@ -48,7 +48,7 @@ def test_a_second_one_is_sent_away_and_told_who_is_at_work(place: Place) -> None
         still_held()
 
 
-def test_a_holder_that_was_killed_holds_nothing(place: Place) -> None:
+def test_a_holder_that_was_killed_holds_nothing(place: Location) -> None:
     with holder(place) as other:
         other.kill()
 
@@ -56,7 +56,7 @@ def test_a_holder_that_was_killed_holds_nothing(place: Place) -> None:
         still_held()
 
 
-def test_it_can_be_held_again_and_again(place: Place) -> None:
+def test_it_can_be_held_again_and_again(place: Location) -> None:
     for _ in range(3):
         with lock.held(place, patience=PATIENCE):
             assert place.get(lock.NAME) is not None
@@ -65,7 +65,7 @@ def test_it_can_be_held_again_and_again(place: Place) -> None:
 def test_one_that_was_let_go_is_taken_at_once(
     storage: Storage, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = open_place(f"s3://bucket/{tmp_path.name}")
+    place = open_location(f"s3://bucket/{tmp_path.name}")
     for _ in range(2):
         with lock.held(place):
             pass
@@ -76,7 +76,7 @@ def test_one_that_was_let_go_is_taken_at_once(
 class Flaky:
     """A place in object storage whose replies get lost: what was asked is done, and then it fails as told."""
 
-    def __init__(self, place: Place, *, fail: Callable[[str], Exception | None]) -> None:
+    def __init__(self, place: Location, *, fail: Callable[[str], Exception | None]) -> None:
         self._place = place
         self._fail = fail
 
@@ -100,32 +100,34 @@ class Flaky:
 
 def test_a_write_whose_reply_was_lost_is_not_taken_for_anothers(storage: Storage, tmp_path: Path) -> None:
     """The storage's client writes again then, and finds what it wrote itself."""
-    place = open_place(f"s3://bucket/{tmp_path.name}")
-    flaky = Flaky(place, fail=lambda what: Changed("") if what == "put" else None)
+    place = open_location(f"s3://bucket/{tmp_path.name}")
+    flaky = Flaky(place, fail=lambda what: VersionConflict("") if what == "put" else None)
 
-    with lock.held(cast("Place", flaky), beat=0.05) as still_held:
+    with lock.held(cast("Location", flaky), beat=0.05) as still_held:
         still_held()
-        with pytest.raises(IndexBusy), lock.held(place, patience=PATIENCE):
+        with pytest.raises(IndexBusy), lock.held(place):
             pass
         still_held()
 
 
 def test_a_storage_that_is_away_for_a_while_does_not_end_the_beat(storage: Storage, tmp_path: Path) -> None:
-    place = open_place(f"s3://bucket/{tmp_path.name}")
-    away = threading.Event()
+    place = open_location(f"s3://bucket/{tmp_path.name}")
+    away, beaten = threading.Event(), threading.Semaphore(0)
 
     def fail(what: str) -> Exception | None:
         if not away.is_set():
             return None
-        return Changed("") if what == "put" else IndexFault("the storage is away")
+        beaten.release()
+        return VersionConflict("") if what == "put" else IndexFault("the storage is away")
 
-    with lock.held(cast("Place", Flaky(place, fail=fail)), beat=0.02) as still_held:
+    with lock.held(cast("Location", Flaky(place, fail=fail)), beat=0.02) as still_held:
         away.set()
-        time.sleep(0.2)
+        for _ in range(4):
+            assert beaten.acquire(timeout=60)
         with pytest.raises(IndexFault, match="away"):
             still_held()
         away.clear()
-        with pytest.raises(IndexBusy), lock.held(place, patience=PATIENCE):  # it is written anew again
+        with pytest.raises(IndexBusy), lock.held(place):  # its beats are written again
             pass
         still_held()
         away.set()  # what was published is no failure because the lock cannot be let go
@@ -135,7 +137,7 @@ def test_a_storage_that_is_away_for_a_while_does_not_end_the_beat(storage: Stora
 
 
 def test_a_lock_that_is_anothers_by_now_is_left_alone(storage: Storage, tmp_path: Path) -> None:
-    place = open_place(f"s3://bucket/{tmp_path.name}")
+    place = open_location(f"s3://bucket/{tmp_path.name}")
     with lock.held(place, beat=1000):
         found = place.get(lock.NAME)
         assert found is not None
@@ -146,7 +148,7 @@ def test_a_lock_that_is_anothers_by_now_is_left_alone(storage: Storage, tmp_path
 
 
 def test_a_holder_that_slept_too_long_learns_that_it_lost_the_lock(storage: Storage, tmp_path: Path) -> None:
-    place = open_place(f"s3://bucket/{tmp_path.name}")
+    place = open_location(f"s3://bucket/{tmp_path.name}")
     with lock.held(place, beat=0.05) as still_held:
         still_held()
         for _ in range(20):  # it is written anew all the time, and somebody must write between two of those
@@ -155,7 +157,7 @@ def test_a_holder_that_slept_too_long_learns_that_it_lost_the_lock(storage: Stor
             try:
                 place.put(lock.NAME, b"{}", over=found[1])
                 break
-            except Changed:
+            except VersionConflict:
                 continue
         for thread in threading.enumerate():
             if thread.daemon and thread.name.endswith("(beat)"):
@@ -168,5 +170,5 @@ def test_a_holder_that_slept_too_long_learns_that_it_lost_the_lock(storage: Stor
 
 
 def test_two_places_do_not_concern_each_other(tmp_path: Path) -> None:
-    with lock.held(open_place(tmp_path / "a")), lock.held(open_place(tmp_path / "b")):
+    with lock.held(open_location(tmp_path / "a")), lock.held(open_location(tmp_path / "b")):
         pass

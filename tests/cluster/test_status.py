@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import failed, run
-from quoth.stores.sharded import manifest, write_shards
+from doors.command_line import failed, run
+from quoth.stores.sharded import cluster_manifest as manifest
 from stores.contract import CORPUS
 from stores.fakes import PROFILE, HashEmbedder
+from stores.shards import write_shards
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import HASH, PATIENCE, failed, finish, run, start
-from interfaces.small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus, ingest_small_corpus
+from doors.command_line import HASH, PATIENCE, failed, finish, run, start
+from doors.small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus, ingest_small_corpus
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.sharded import write_shards
 from stores.replay import ReplayEmbedder, documents_of
+from stores.shards import write_shards
 
 from .three_nodes import ThreeNodes
 

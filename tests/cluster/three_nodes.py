@@ -94,8 +94,11 @@ def three_nodes() -> Iterator[ThreeNodes]:
 
 def main() -> None:
     said, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed must not be taken for an answer
-    home = Path(tempfile.mkdtemp(prefix="quoth-ray-", dir="/tmp"))  # a socket's path is at most 107 bytes
-    cluster = _Cluster(home)
+    home = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # a socket's path is at most 107 bytes
+    # Ray keeps everything below this folder, also the address of its newest cluster. Without it Ray takes /tmp/ray for
+    # that address, which exists only where Ray ran before.
+    os.environ["RAY_TMPDIR"] = str(home)
+    cluster = _Cluster()
     try:
         print(json.dumps({"address": cluster.address}), file=said, flush=True)
         for line in sys.stdin:
@@ -113,12 +116,12 @@ def main() -> None:
 
 
 class _Cluster:
-    def __init__(self, home: Path) -> None:
+    def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
         logging.getLogger("ray").setLevel(logging.ERROR)
-        head = {"temp_dir": str(home), "_system_config": _QUICK_TO_NOTICE}
-        self._cluster = Cluster(initialize_head=True, head_node_args={**_limits(), **head})
+        head = {**_limits(), "_system_config": _QUICK_TO_NOTICE}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._nodes: dict[int, Any] = {0: self._cluster.head_node}
         self._next = 1
         for _ in range(2):

@@ -40,7 +40,8 @@ def rendered(folder: Path) -> list[Manifest]:
 
 
 def read(path: Path) -> list[Manifest]:
-    return [one for one in yaml.safe_load_all(path.read_text(encoding="utf-8")) if one]
+    documents = yaml.load_all(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)  # ten times as fast
+    return [document for document in documents if document]
 
 
 def _one(path: Path) -> Mapping[str, Any]:

@@ -13,8 +13,9 @@ import yaml
 
 from deploy.dockerfile import DOCKERFILE, ROOT, stages
 from deploy.manifests import HOME, OVERLAYS, containers, rendered, seen_by
-from quoth.interfaces.cli import app
-from quoth.settings import NOT_SETTINGS, Settings, environment_settings, with_strings
+from quoth.cli import app
+from quoth.overrides import NOT_SETTINGS, environment_settings, with_strings
+from quoth.settings import Settings
 
 FINAL = stages(DOCKERFILE.read_text(encoding="utf-8"))[-1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))

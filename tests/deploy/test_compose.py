@@ -60,7 +60,6 @@ def test_a_service_says_whether_it_is_healthy_or_ends(name: str) -> None:
 def test_the_service_waits_for_what_it_needs() -> None:
     assert SERVICES["quoth"]["depends_on"] == {
         "postgres": {"condition": "service_healthy"},
-        "redis": {"condition": "service_healthy"},
         "migrate": {"condition": "service_completed_successfully"},
     }
     assert "profiles" not in SERVICES["migrate"]
@@ -70,7 +69,7 @@ def test_the_service_waits_for_what_it_needs() -> None:
 def test_passwords_come_from_outside_and_have_no_default() -> None:
     secrets = re.findall(r"\$\{(\w*PASSWORD)([^}]*)\}", SOURCE)
 
-    assert {name for name, _ in secrets} == {"DB_PASSWORD", "REDIS_PASSWORD"}
+    assert {name for name, _ in secrets} == {"DB_PASSWORD"}
     assert all(rest.startswith(":?") for _, rest in secrets)
     variables = [(key, value) for service in SERVICES.values() for key, value in service.get("environment", {}).items()]
     assert all("${" in value for key, value in variables if re.search(r"PASSWORD|AUTH$", key))

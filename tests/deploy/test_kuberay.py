@@ -21,9 +21,10 @@ import yaml
 
 from deploy.manifests import ROOT, Manifest, read
 from quoth import __version__
+from quoth.cli import app
 from quoth.cluster import serving
-from quoth.interfaces.cli import app
-from quoth.settings import Settings, environment_settings, with_strings, with_values
+from quoth.overrides import environment_settings, with_strings, with_values
+from quoth.settings import Settings
 
 HOME = ROOT / "deploy" / "kuberay"
 FOLDERS = ("base", "service", "jobs")

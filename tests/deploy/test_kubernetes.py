@@ -12,7 +12,8 @@ import pytest
 from deploy.manifests import HOME, OVERLAYS, ROOT, Manifest, containers, pod, read, rendered
 from quoth import __version__
 from quoth.errors import SettingsError
-from quoth.settings import ServiceSettings, environment_settings
+from quoth.overrides import environment_settings
+from quoth.settings import ServiceSettings
 
 VERSIONS = ("1.30", "1.32", kubernetes_validate.latest_version())
 

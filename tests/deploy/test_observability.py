@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from deploy.dockerfile import ROOT
-from quoth.interfaces.http.metrics import NAMES
+from quoth.http.telemetry import scrape
 
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "deploy" / "grafana" / "quoth.json").read_text(encoding="utf-8"))
 ALERTS: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))
@@ -37,6 +37,19 @@ _METRIC = re.compile(r"\bquoth_\w+")
 
 def base(name: str) -> str:
     return re.sub(r"_(bucket|sum|count)$", "", name)
+
+
+def exported() -> Iterator[str]:
+    """Yield the names of all series in a scrape."""
+    index = dict.fromkeys(("age_seconds", "documents", "sentences", "bytes"), 1.0)
+    for name, kind in re.findall(r"^# TYPE (\w+) (\w+)$", scrape(index, version="1").decode(), re.MULTILINE):
+        if kind == "histogram":
+            yield from (f"{name}_{suffix}" for suffix in ("bucket", "count", "sum"))
+        elif not name.endswith("_created"):
+            yield name
+
+
+NAMES = frozenset(exported())
 
 
 def expressions() -> Iterator[Any]:

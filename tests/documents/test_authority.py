@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.corpus.authority import authority_of, is_binding, is_superseded, supersessions
-from quoth.profiles import load_profile
+from quoth.domain.authority import authority_of, is_binding, is_superseded, supersessions
+from quoth.domain.profile import load_profile
 from quoth.types import Metadata, Supersession
 
 GOVERNANCE = load_profile("governance")

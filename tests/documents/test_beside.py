@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from quoth.corpus.load import find_files
-from quoth.corpus.manifest import check_fields, fields_beside
+from quoth.documents.files import find_files
+from quoth.domain.manifest import check_fields, fields_beside
 from quoth.errors import SettingsError
 
 FACETS = ("crop", "practice")
@@ -95,8 +95,8 @@ def test_such_files_are_neither_documents_nor_counted_as_unread(tmp_path: Path) 
 
 
 def test_fields_can_be_checked_before_there_is_a_file() -> None:
-    check_fields({"title": "A", "tags": {"crop": ["canola"]}}, place="the query", facets=FACETS)
-    check_fields({"tags": {"anything": ["else"]}}, place="the query", facets=())
+    check_fields({"title": "A", "tags": {"crop": ["canola"]}}, source="the query", facets=FACETS)
+    check_fields({"tags": {"anything": ["else"]}}, source="the query", facets=())
     for wrong in ({"tags": {"weather": ["wet"]}}, {"effective_date": "soon"}, {"colour": "red"}):
         with pytest.raises(SettingsError, match="the query: "):
-            check_fields(wrong, place="the query", facets=FACETS)
+            check_fields(wrong, source="the query", facets=FACETS)

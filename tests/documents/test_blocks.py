@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.corpus.blocks import Assembled, Block, assemble, row_text
+from quoth.documents.text_blocks import Assembled, Block, assemble, row_text
 from quoth.types import RegionKind as Kind
 
 

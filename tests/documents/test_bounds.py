@@ -18,16 +18,18 @@ from pathlib import Path
 
 import pytest
 
-from corpus.formats.docx_files import level, numbered, numbering, texts, word
-from corpus.formats.pdf_files import Sheet, Text
-from corpus.formats.pdf_files import pdf as pdf_file
-from quoth.corpus import extraction, worker
-from quoth.corpus.extraction import Extraction
-from quoth.corpus.formats import html, pdf
-from quoth.corpus.formats.html_source import MOST_ATTRIBUTES
-from quoth.corpus.kinds import recognise
-from quoth.corpus.load import read_bytes
-from quoth.corpus.worker import FAILED, OK, write_message
+from documents.formats.docx_files import level, numbered, numbering, texts, word
+from documents.formats.pdf_files import Sheet, Text
+from documents.formats.pdf_files import pdf as pdf_file
+from quoth.documents.files import read_bytes
+from quoth.documents.formats.html import html_document as html
+from quoth.documents.formats.html.page_source import MOST_ATTRIBUTES
+from quoth.documents.formats.pdf import pdf_document as pdf
+from quoth.documents.formats.recognition import recognise
+from quoth.documents.worker import pool as extraction
+from quoth.documents.worker import process as worker
+from quoth.documents.worker.pool import Extraction
+from quoth.documents.worker.process import FAILED, OK, write_message
 from quoth.errors import UnreadableFile
 from quoth.settings import IngestSettings
 
@@ -102,7 +104,7 @@ def test_a_worker_that_is_ended_leaves_no_folder(tmp_path: Path, monkeypatch: py
 
 
 def test_a_worker_whose_parent_is_gone_ends_by_itself() -> None:
-    code = "import sys; from quoth.corpus import worker; worker._GRACE = 0.1; worker.main()"
+    code = "import sys; from quoth.documents.worker import process; process._GRACE = 0.1; process.main()"
     with subprocess.Popen([sys.executable, "-c", code, "2048", "0.1"], stdin=subprocess.PIPE) as alone:
         assert alone.stdin is not None
         write_message(alone.stdin, b"html")
@@ -120,8 +122,7 @@ def test_a_worker_whose_parent_is_gone_ends_by_itself() -> None:
         + json.dumps(
             {
                 "text": "Sow.",
-                "regions": [[0, 9, "paragraph", 0]],
-                "sections": [[]],
+                "regions": [{"span": {"start": 0, "end": 9}, "kind": "paragraph", "section": [], "lead": None}],
                 "pages": [],
                 "recognised": [],
                 "properties": {},
@@ -135,18 +136,18 @@ def test_a_worker_whose_parent_is_gone_ends_by_itself() -> None:
 def test_an_extractor_that_contradicts_itself_costs_only_its_file(
     reply: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extraction._Worker, "_ask", lambda *_: reply)
+    monkeypatch.setattr(extraction._Worker, "_reply", lambda *_: reply)
 
     with Extraction(IngestSettings(workers=1)) as reading, pytest.raises(UnreadableFile, match="contradicts itself"):
         reading.extract(b"", form="html", label="a.html")
 
 
 def test_the_reason_of_a_library_is_one_short_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(form: str, data: bytes) -> None:
+    def fail(form: str, data: bytes, extend: object) -> None:
         raise ValueError("Traceback:\n  a line\n" + "more " * 1_000)
 
     monkeypatch.setattr(worker, "extract", fail)
-    _, reply = worker._answer("html", b"")
+    _, reply = worker._reply("html", b"", float)
     why, hint = json.loads(reply)
 
     assert why.startswith("it cannot be read: ValueError: Traceback: a line more")
@@ -199,18 +200,18 @@ def test_a_line_that_says_it_is_endless_costs_no_memory() -> None:
 
 def test_a_file_that_fails_in_a_worker_others_have_used_gets_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[object] = []
-    ask = extraction._Worker._ask
+    reply = extraction._Worker._reply
 
-    def spoiled(self: extraction._Worker, form: str, data: bytes) -> bytes | None:
+    def spoiled(self: extraction._Worker, *messages: bytes) -> bytes | None:
         tried.append(self)
         used = tried.count(self) > 1
         return (
             FAILED + json.dumps(["it needs more memory than is allowed", "Wait."]).encode()
             if used
-            else ask(self, form, data)
+            else reply(self, *messages)
         )
 
-    monkeypatch.setattr(extraction._Worker, "_ask", spoiled)
+    monkeypatch.setattr(extraction._Worker, "_reply", spoiled)
     with Extraction(IngestSettings(workers=1)) as reading:
         for _ in range(3):
             assert reading.extract(b"<p>Sow.</p>", form="html", label="a.html").text == "Sow."
@@ -225,7 +226,7 @@ def test_a_file_that_fails_alone_is_named_at_once(monkeypatch: pytest.MonkeyPatc
         tried.append(self)
         return FAILED + json.dumps(["it needs more memory than is allowed", "Wait."]).encode()
 
-    monkeypatch.setattr(extraction._Worker, "_ask", failing)
+    monkeypatch.setattr(extraction._Worker, "_reply", failing)
     with (
         Extraction(IngestSettings(workers=1)) as reading,
         pytest.raises(UnreadableFile, match=r"a\.html: it needs more"),
@@ -245,7 +246,7 @@ def test_furniture_that_is_one_sentence_is_read_once(tag: str) -> None:
 
 def test_a_worker_whose_parent_is_gone_removes_its_folder(tmp_path: Path) -> None:
     (tmp_path / "left").mkdir()
-    command = [sys.executable, "-m", "quoth.corpus.worker", "2048", "60", str(tmp_path / "left")]
+    command = [sys.executable, "-m", "quoth.documents.worker.process", "2048", "60", str(tmp_path / "left")]
 
     assert subprocess.run(command, stdin=subprocess.DEVNULL, check=True).returncode == 0
     assert list(tmp_path.iterdir()) == []

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from quoth.corpus.changes import Refused
+from quoth.documents.files import Refused, find_files
+from quoth.documents.ingest import ingest, remove
+from quoth.documents.ingest_report import IngestReport
+from quoth.domain.profile import Profile, load_profile, parse_profile
 from quoth.errors import CorpusError, IndexBusy, SettingsError
-from quoth.ingest import IngestReport, ingest, remove
-from quoth.profile import Profile
-from quoth.profiles import load_profile, parse_profile
+from quoth.models.hash_embedder import HashEmbedder
 from quoth.protocols import Embedder, Progress
-from quoth.providers.hash_embedder import HashEmbedder
 from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.types import Document, IndexInfo, Metadata, RegionKind, Sentence, SplitDocument, Supersession, Vectors
@@ -55,7 +55,7 @@ class Corpus:
     ) -> IngestReport:
         self.embedder.texts.clear()
         return ingest(
-            paths or [self.root],
+            find_files(paths or [self.root]),
             store=self.store,
             embedder=self.embedder,
             profile=profile,
@@ -278,7 +278,7 @@ def test_a_wrong_manifest_stops_before_anything_is_written(corpus: Corpus) -> No
     with pytest.raises(SettingsError, match="unknown fields titel"):
         corpus.ingest()
 
-    assert corpus.store.known() == {}
+    assert corpus.store.stored_documents() == {}
 
 
 def test_a_file_in_another_encoding_is_reported_with_it(corpus: Corpus) -> None:
@@ -602,7 +602,7 @@ def test_a_file_over_the_limit_is_refused_by_name(corpus: Corpus) -> None:
     corpus.put("a.md", "Sow.\n" * 300_000)
     corpus.put("b.md", "Roll.")
     report = ingest(
-        [corpus.root],
+        find_files([corpus.root]),
         store=corpus.store,
         embedder=corpus.embedder,
         profile=AGRICULTURE,
@@ -716,7 +716,7 @@ def test_an_index_that_another_process_wrote_meanwhile_is_not_overwritten(corpus
     corpus.put("a.md", "Sow at 2.5 cm.")
     corpus.ingest()
     corpus.put("b.md", "Roll.")
-    own, corpus.store = corpus.store, Overtaken(corpus.store._place)
+    own, corpus.store = corpus.store, Overtaken(corpus.store._location)
 
     with pytest.raises(IndexBusy, match="meanwhile"):
         corpus.ingest()
@@ -733,7 +733,7 @@ def test_a_second_writer_is_refused_before_the_first_has_read_a_document(corpus:
     def meanwhile(_what: str, _done: int, _total: int) -> None:
         if not refused:
             with pytest.raises(IndexBusy, match="is writing the index") as caught:
-                remove(["a.md"], store=EmbeddedStore(corpus.store._place))
+                remove(["a.md"], store=EmbeddedStore(corpus.store._location))
             refused.append(caught.value)
 
     assert corpus.ingest(progress=meanwhile).written == ("b.md",)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from quoth.corpus.kinds import recognise
+from quoth.documents.formats.recognition import recognise
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.corpus.load import SourceText, decode, find_files, read_bytes, text_sha256
+from quoth.documents.encodings import decode, text_sha256
+from quoth.documents.files import find_files, read_bytes
 from quoth.errors import CorpusError, UnreadableFile
 
 
-def read(folder: Path, data: bytes) -> SourceText:
+def read(folder: Path, data: bytes) -> tuple[str, str]:
     path = folder / "a.txt"
     path.write_bytes(data)
     return decode(read_bytes(path, label="a.txt", most_mb=64), label="a.txt")
@@ -108,15 +109,14 @@ def test_the_same_file_given_twice_is_one(tmp_path: Path) -> None:
 
 def test_utf8_is_read_as_it_is(tmp_path: Path) -> None:
     data = "Säen bei 5 °C.\r\n\r\nRoll.\rEnd\n".encode()
-    source = read(tmp_path, data)
+    text, encoding = read(tmp_path, data)
 
-    assert (source.text.encode(), source.encoding) == (data, "utf-8")
-    assert source.source_sha256 == hashlib.sha256(data).hexdigest()
-    assert source.sha256 == text_sha256(source.text) == source.source_sha256
+    assert (text.encode(), encoding) == (data, "utf-8")
+    assert text_sha256(text) == hashlib.sha256(data).hexdigest()
 
 
 def test_a_byte_order_mark_of_utf8_stays_a_character(tmp_path: Path) -> None:
-    assert read(tmp_path, codecs.BOM_UTF8 + b"Sow.").text == "\ufeffSow."
+    assert read(tmp_path, codecs.BOM_UTF8 + b"Sow.")[0] == "\ufeffSow."
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,10 @@ def test_a_byte_order_mark_of_utf8_stays_a_character(tmp_path: Path) -> None:
 )
 def test_a_byte_order_mark_tells_the_encoding(tmp_path: Path, mark: bytes, codec: str, name: str) -> None:
     text = "Säen bei 5 °C.\r\n🌾"
-    source = read(tmp_path, mark + text.encode(codec))
+    data = mark + text.encode(codec)
 
-    assert (source.text, source.encoding) == (text, name)
-    assert source.sha256 == hashlib.sha256(text.encode()).hexdigest()
-    assert source.sha256 != source.source_sha256
+    assert read(tmp_path, data) == (text, name)
+    assert text_sha256(text) == hashlib.sha256(text.encode()).hexdigest() != hashlib.sha256(data).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -148,9 +147,7 @@ def test_a_byte_order_mark_tells_the_encoding(tmp_path: Path, mark: bytes, codec
     ],
 )
 def test_western_text_is_recognised_and_recorded(tmp_path: Path, text: str, encoding: str) -> None:
-    source = read(tmp_path, text.encode(encoding))
-
-    assert (source.text, source.encoding) == (text, "cp1252")
+    assert read(tmp_path, text.encode(encoding)) == (text, "cp1252")
 
 
 @pytest.mark.parametrize(
@@ -162,15 +159,13 @@ def test_western_text_is_recognised_and_recorded(tmp_path: Path, text: str, enco
     ],
 )
 def test_text_of_other_scripts_is_not_taken_for_western(tmp_path: Path, text: str, encoding: str) -> None:
-    source = read(tmp_path, text.encode(encoding))
-
-    assert (source.text, source.encoding) == (text, encoding)
+    assert read(tmp_path, text.encode(encoding)) == (text, encoding)
 
 
 def test_an_odd_character_far_into_a_file_is_still_recognised(tmp_path: Path) -> None:
     text = "Plain words. " * 100_000 + "5 °C."
 
-    assert read(tmp_path, text.encode("latin-1")).text == text
+    assert read(tmp_path, text.encode("latin-1"))[0] == text
 
 
 def test_damaged_utf8_is_refused_with_the_place(tmp_path: Path) -> None:
@@ -198,7 +193,7 @@ def test_what_is_not_text_is_refused_by_name(tmp_path: Path, data: bytes, why: s
 
 
 def test_an_empty_file_is_an_empty_text(tmp_path: Path) -> None:
-    assert read(tmp_path, b"") == SourceText("", "utf-8", hashlib.sha256(b"").hexdigest())
+    assert read(tmp_path, b"") == ("", "utf-8")
 
 
 def test_a_file_that_cannot_be_opened_is_refused_by_its_label(tmp_path: Path) -> None:
@@ -210,6 +205,4 @@ def test_a_file_that_cannot_be_opened_is_refused_by_its_label(tmp_path: Path) ->
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))
 def test_any_utf8_text_comes_back_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    source = read(tmp_path_factory.getbasetemp(), text.encode())
-
-    assert (source.text, source.encoding) == (text, "utf-8")
+    assert read(tmp_path_factory.getbasetemp(), text.encode()) == (text, "utf-8")

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from quoth.corpus.manifest import Rule, fields_for, merged, metadata, read_manifest, with_tags
+from quoth.domain.manifest import ManifestRule, fields_for, merged, metadata, read_manifest, with_tags
 from quoth.errors import SettingsError
 from quoth.types import Metadata, Supersession
 
 FACETS = ("crop", "practice")
 
 
-def manifest(root: Path, content: str) -> tuple[Rule, ...]:
+def manifest(root: Path, content: str) -> tuple[ManifestRule, ...]:
     (root / "corpus.yaml").write_text(content, encoding="utf-8")
     return read_manifest(root, facets=FACETS)
 
 
 def described(**fields: Any) -> Metadata:  # noqa: ANN401 - as YAML gives them
-    return metadata(fields, place="a.md", facets=FACETS)
+    return metadata(fields, source="a.md", facets=FACETS)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def described(**fields: Any) -> Metadata:  # noqa: ANN401 - as YAML gives them
     ],
 )
 def test_a_glob_stays_inside_a_folder_unless_it_says_otherwise(glob: str, doc_id: str, *, matches: bool) -> None:
-    assert fields_for(doc_id, [Rule(glob, {"title": "T"})]) == ({"title": "T"} if matches else {})
+    assert fields_for(doc_id, [ManifestRule(glob, {"title": "T"})]) == ({"title": "T"} if matches else {})
 
 
 def test_a_later_rule_wins_and_tags_add_up() -> None:
     rules = [
-        Rule("**", {"title": "All", "language": "en", "tags": {"crop": "corn", "practice": "soil"}}),
-        Rule("a.md", {"title": "One", "tags": {"crop": "rice"}}),
+        ManifestRule("**", {"title": "All", "language": "en", "tags": {"crop": "corn", "practice": "soil"}}),
+        ManifestRule("a.md", {"title": "One", "tags": {"crop": "rice"}}),
     ]
 
     assert fields_for("a.md", rules) == {"title": "One", "language": "en", "tags": {"crop": "rice", "practice": "soil"}}
@@ -59,7 +59,7 @@ def test_a_later_rule_wins_and_tags_add_up() -> None:
 
 
 def test_a_document_that_no_rule_matches_has_no_fields() -> None:
-    assert fields_for("b.md", [Rule("a.md", {"title": "One"})]) == {}
+    assert fields_for("b.md", [ManifestRule("a.md", {"title": "One"})]) == {}
 
 
 def test_a_corpus_without_a_manifest_has_no_rules(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_corpus_without_a_manifest_has_no_rules(tmp_path: Path) -> None:
 def test_rules_are_read_in_their_order(tmp_path: Path) -> None:
     rules = manifest(tmp_path, 'documents:\n  - {match: "**", language: en}\n  - {match: a.md, crop: canola}\n')
 
-    assert rules == (Rule("**", {"language": "en"}), Rule("a.md", {"tags": {"crop": "canola"}}))
+    assert rules == (ManifestRule("**", {"language": "en"}), ManifestRule("a.md", {"tags": {"crop": "canola"}}))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quoth.corpus.passages import LEAST, LONGEST, MOST, MOST_OVERLAP, passages
-from quoth.text.tokens import count_tokens
+from quoth.documents.passage_spans import LEAST, LONGEST, MOST, MOST_OVERLAP, passages
+from quoth.language.words import count_tokens
 from quoth.types import Passage, Quote, RegionKind, Sentence, Span
 
 

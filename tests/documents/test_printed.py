@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quoth.corpus.printed import printed
+from quoth.documents.printed_boxes import printed
 from quoth.types import Page, Span
 
 

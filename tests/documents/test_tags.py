@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.corpus.tags import document_tagger, matcher
-from quoth.profile import Facet
-from quoth.profiles import load_profile
+from quoth.domain.profile import Facet, load_profile
+from quoth.domain.tags import document_tagger, matcher
 from quoth.types import Tags
 
 AGRICULTURE = load_profile("agriculture")
@@ -59,7 +58,7 @@ def test_the_longest_keyword_counts_and_parts_of_words_do_not(text: str, practic
 
 
 def test_a_facet_without_values_matches_nothing() -> None:
-    assert matcher(Facet("colour", "none", (), presumed=False, others=()))("red") == ()
+    assert matcher(Facet("colour", "none", (), presumed=False, others=(), combined_by=()))("red") == ()
 
 
 def test_a_sentence_in_which_nothing_matches_has_the_default() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from quoth.corpus.tags import matcher
+from quoth.domain.profile import DEFAULT_PROFILE, Facet, load_profile, parse_profile, profile_names
+from quoth.domain.tags import matcher
 from quoth.errors import SettingsError
-from quoth.profile import Facet
-from quoth.profiles import DEFAULT_PROFILE, load_profile, parse_profile, profile_names
-from quoth.settings import NO_OVERRIDES
+from quoth.language.words import joined_compounds
+from quoth.overrides import NO_OVERRIDES
 
 CROPS = {"canola", "corn", "wheat", "tomato", "soy", "rice", "other"}
 PRACTICES = {
@@ -211,3 +211,22 @@ def test_governance_knows_the_document_types_of_the_design_with_their_authority(
         "submittal": "precedent",
         "response_letter": "precedent",
     }
+
+
+def test_a_compound_keeps_every_offset() -> None:
+    compounds = load_profile("governance").compounds
+    text = "sheds must be set back 10 feet"
+
+    assert compounds == (("set back", "setback"),)
+    assert joined_compounds(text, compounds) == "sheds must be setback  10 feet"
+    assert joined_compounds(text, ()) == text
+
+
+def test_a_compound_that_would_move_offsets_is_refused() -> None:
+    with pytest.raises(SettingsError, match="'setback-line' is longer than 'set back'"):
+        parse_profile("name: x\ncompounds: {set back: setback-line}\n")
+
+
+def test_a_pattern_that_combines_values_is_checked() -> None:
+    with pytest.raises(SettingsError, match=r"tags\.crop\.combined_by"):
+        parse_profile("name: x\ntags: {crop: {default: other, values: {}, combined_by: ['(']}}\n")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from quoth.interfaces.cli import main
+from quoth.cli import main
 
 HASH = {"QUOTH_EMBEDDING_MODEL_NAME": "hash"}
 """The shipped fake: for everything that does not depend on what words mean."""

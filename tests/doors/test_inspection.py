@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quoth.providers.hash_embedder import HashEmbedder
+from quoth.models.hash_embedder import HashEmbedder
 
 from .command_line import failed, run
 from .small_corpus import FILES, SmallCorpus

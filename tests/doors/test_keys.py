@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quoth.interfaces.guard.keys import KeyFile, Scope
+from quoth.http.guard.api_keys import KeyFile, KeyScope
 
 from .command_line import failed, run
 
@@ -22,7 +22,7 @@ def test_add_prints_the_token_alone_and_the_rest_on_stderr(tmp_path: Path) -> No
 
     assert ran.code == 0
     assert key is not None
-    assert (key.name, key.scopes, key.per_minute) == ("website", frozenset({Scope.READ}), 120)
+    assert (key.name, key.scopes, key.per_minute) == ("website", frozenset({KeyScope.READ}), 120)
     assert ran.text.count("\n") == 1
     assert ran.text.strip() not in ran.talk
     assert all(words in ran.talk for words in (key.id, "website", "120 requests a minute", "shown once"))

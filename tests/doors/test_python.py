@@ -10,7 +10,7 @@ import pytest
 
 from quoth import Abstention, Answer, Question, Quoth, QuothError, Reason, Status
 from quoth.errors import NoIndex, QuestionError, SettingsError
-from quoth.types import NO_FILTERS, Outcome
+from quoth.types import NO_FILTERS, Filters, Outcome
 
 from .command_line import write_files
 from .small_corpus import CANOLA, FILES, HALVORSEN, PROFILE, WHEAT, SmallCorpus
@@ -61,9 +61,9 @@ def test_a_search_is_kept_inside_documents_tags_and_types(small: SmallCorpus) ->
         assert isinstance(outcome, Answer)
         return {citation.sentence.doc_id for citation in outcome.citations}
 
-    assert documents(quoth.ask(asked, doc_ids=["wheat.md"])) == {"wheat.md"}
-    assert documents(quoth.ask(asked, tags={"crop": "canola"})) == {"canola.md"}
-    assert documents(quoth.ask(asked, document_types=["guide"])) == {"canola.md"}
+    assert documents(quoth.ask(asked, filters=Filters(doc_ids=["wheat.md"]))) == {"wheat.md"}
+    assert documents(quoth.ask(asked, filters=Filters(tags={"crop": "canola"}))) == {"canola.md"}
+    assert documents(quoth.ask(asked, filters=Filters(document_types=["guide"]))) == {"canola.md"}
 
 
 def test_a_wrong_place_question_or_setting_is_an_error_with_a_hint(small: SmallCorpus, tmp_path: Path) -> None:
@@ -151,18 +151,20 @@ def test_filters_are_given_in_one_place(small: SmallCorpus) -> None:
     quoth = Quoth.open(small.index, settings=SETTINGS)
 
     with pytest.raises(TypeError, match="filters of its own"):
-        quoth.ask(Question("1", WHEAT, NO_FILTERS), doc_ids=["canola.md"])
+        quoth.ask(Question("1", WHEAT, NO_FILTERS), filters=Filters(doc_ids=["canola.md"]))
 
 
 def test_one_document_may_be_named_without_a_list(small: SmallCorpus) -> None:
     quoth = Quoth.open(small.index, settings=SETTINGS)
 
-    assert quoth.ask(WHEAT, doc_ids="wheat.md") == quoth.ask(WHEAT, doc_ids=["wheat.md"])
-    assert isinstance(quoth.ask(WHEAT, doc_ids="wheat.md"), Answer)
+    assert quoth.ask(WHEAT, filters=Filters(doc_ids="wheat.md")) == quoth.ask(
+        WHEAT, filters=Filters(doc_ids=["wheat.md"])
+    )
+    assert isinstance(quoth.ask(WHEAT, filters=Filters(doc_ids="wheat.md")), Answer)
 
 
 def test_passages_are_retrieved_with_a_context(small: SmallCorpus) -> None:
-    found = Quoth.open(small.index, settings=SETTINGS).retrieve(CANOLA, doc_ids="canola.md")
+    found = Quoth.open(small.index, settings=SETTINGS).retrieve(CANOLA, filters=Filters(doc_ids="canola.md"))
 
     assert found.status is Status.SUCCESS
     assert found.passages[0].content in small.source("canola.md")
@@ -173,9 +175,9 @@ def test_a_question_has_its_own_day(small: SmallCorpus) -> None:
     quoth = Quoth.open(small.index, settings=SETTINGS)
 
     with pytest.raises(TypeError, match="filters of its own"):
-        quoth.retrieve(Question("1", CANOLA, NO_FILTERS), as_of="2021-01-01")
+        quoth.retrieve(Question("1", CANOLA, NO_FILTERS), filters=Filters(as_of="2021-01-01"))
     with pytest.raises(QuestionError, match="is no day"):
-        quoth.retrieve(CANOLA, as_of="21/1/2021")
+        quoth.retrieve(CANOLA, filters=Filters(as_of="21/1/2021"))
 
 
 def test_a_result_is_kept_and_given_again(small: SmallCorpus) -> None:
@@ -197,8 +199,8 @@ def test_other_filters_settings_or_days_are_other_results(small: SmallCorpus) ->
     quoth = Quoth.open(small.index, settings=values)
     stages: list[str] = []
     quoth.retrieve(CANOLA)
-    quoth.explain_retrieval(CANOLA, doc_ids="canola.md", done=stages.append)
-    quoth.explain_retrieval(CANOLA, as_of="2020-01-01", done=stages.append)
+    quoth.explain_retrieval(CANOLA, filters=Filters(doc_ids="canola.md"), done=stages.append)
+    quoth.explain_retrieval(CANOLA, filters=Filters(as_of="2020-01-01"), done=stages.append)
     quoth.explain_retrieval(CANOLA, most=1, done=stages.append)
     Quoth.open(small.index, settings={**values, "rerank.topk": 7}).explain_retrieval(CANOLA, done=stages.append)
 

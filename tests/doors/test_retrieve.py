@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from quoth.providers.fake_openai import FakeOpenAI
+from fake_openai import FakeOpenAI
 
 from .command_line import HASH, run, write_files
 
-SCHEMA = json.loads(files("quoth.interfaces").joinpath("schemas/retrieval.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(files("quoth.output").joinpath("schemas/retrieval.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 FRONT = "---\ntitle: {title}\ndocument_type: {kind}\neffective_date: {date}\n{more}---\n\n"
 FILES: dict[str, bytes | str] = {

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.formats.pdf_files import Sheet, lines, pdf
+from documents.formats.pdf_files import Sheet, lines, pdf
+from quoth.domain.profile import parse_profile
 from quoth.errors import CorpusError, QuestionError
-from quoth.interfaces.graphemes import parts_grapheme
-from quoth.interfaces.python import Quoth
-from quoth.interfaces.spans import LONGEST_SLICE, DocumentChanged, span_json
-from quoth.profiles import parse_profile
+from quoth.library import Quoth
+from quoth.output.source_slices import LONGEST_SLICE, DocumentChanged, parts_grapheme, span_json
 from quoth.types import Page
 
 from .command_line import write_files

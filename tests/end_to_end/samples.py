@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import MINILM, run
+from doors.command_line import MINILM, run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import HASH, MINILM, PATIENCE, PROGRAM, Ran, environment, failed, run, write_files
+from doors.command_line import HASH, MINILM, PATIENCE, PROGRAM, Ran, environment, failed, run, write_files
 
 CANOLA = "Sow canola at 2.5 cm."
 

@@ -1,4 +1,4 @@
-"""Ingests that are killed at random moments: the short form of `scripts/crash.py`."""
+"""Ingests that are killed at random moments: the short form of `tools/crash.py`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from interfaces.command_line import HASH, PATIENCE, environment
+from doors.command_line import HASH, PATIENCE, environment
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "crash.py"
+SCRIPT = Path(__file__).parents[2] / "tools" / "crash.py"
 
 
 def test_a_kill_at_any_moment_loses_nothing() -> None:

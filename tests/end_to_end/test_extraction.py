@@ -11,7 +11,7 @@ import pytest
 
 from .samples import EXAMPLES
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "extraction.py"
+SCRIPT = Path(__file__).parents[2] / "tools" / "extraction.py"
 
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")

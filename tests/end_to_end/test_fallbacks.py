@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import Ran, run, write_files
-from quoth.providers.fake_openai import FakeOpenAI
+from doors.command_line import Ran, run, write_files
+from fake_openai import FakeOpenAI
 
 FILES: dict[str, bytes | str] = {
     "canola.md": "# Canola\n\nSow canola at 2.5 cm into moist soil. Roll the field after seeding.\n",

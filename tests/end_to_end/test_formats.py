@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interfaces.command_line import MINILM, run
+from doors.command_line import MINILM, run
 
 from .samples import EXAMPLES
 

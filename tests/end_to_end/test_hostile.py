@@ -1,26 +1,25 @@
 """Hostile files among good ones: the run ends, the good ones are quoted, and each hostile one is named or read exactly.
 
-The files come from `scripts/hostile.py`. A server on this machine counts who asks it; nobody may.
+The files come from `tests/hostile/hostile_corpus.py`. A server on this machine counts who asks it; nobody may.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 import shutil
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from interfaces.command_line import HASH, Ran, failed, finish, run, start, write_files
+import hostile_corpus
+import hostile_text
+from doors.command_line import HASH, Ran, failed, finish, run, start, write_files
+from hostile_parts import World
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 LIMITS = {
     **HASH,
     "QUOTH_INGEST_SECONDS": "6",
@@ -40,15 +39,6 @@ SENTENCES = {
 }
 MARK = "HOSTILE_TEST_RUN"
 """A variable that every process of the run inherits."""
-
-
-@pytest.fixture(scope="module")
-def hostile() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(SCRIPTS))
-        yield importlib.import_module("hostile")
-        for name in [name for name in sys.modules if name.startswith("hostile")]:
-            del sys.modules[name]
 
 
 @pytest.fixture(scope="module")
@@ -122,11 +112,11 @@ def left_running(index: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def ingested(hostile: Any, server: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Ingested:  # noqa: ANN401
+def ingested(server: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Ingested:
     url, asked = server
     place = tmp_path_factory.mktemp("hostile")
-    world = hostile.World(url, place / "outside" / "secret.md", 0.004)
-    expected = hostile.write_corpus(place / "corpus", world, slow=False)
+    world = World(url, place / "outside" / "secret.md", 0.004)
+    expected = hostile_corpus.write_corpus(place / "corpus", world, slow=False)
     write_files(place / "corpus", GOOD)
     (place / "scratch").mkdir()
     ran = ingest(place / "corpus", place / "index", place / "scratch")
@@ -181,13 +171,13 @@ def test_nothing_was_fetched(ingested: Ingested) -> None:
     assert ingested.asked == []
 
 
-def test_nothing_outside_the_folder_was_read(ingested: Ingested, hostile: Any, tmp_path: Path) -> None:  # noqa: ANN401
+def test_nothing_outside_the_folder_was_read(ingested: Ingested, tmp_path: Path) -> None:
     assert run("export", tmp_path / "out", "--index", ingested.index).code == 0
 
     for path in (tmp_path / "out").rglob("*"):
         if path.is_file():
             held = path.read_bytes()
-            assert hostile.OUTSIDE.encode() not in held
+            assert hostile_corpus.OUTSIDE.encode() not in held
             assert b"root:x:0:0" not in held
 
 
@@ -209,17 +199,16 @@ def test_a_second_run_does_no_more_than_the_first(ingested: Ingested) -> None:
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
 def test_a_conversion_that_hangs_or_points_elsewhere_leaves_nothing(
-    hostile: Any,  # noqa: ANN401
     server: tuple[str, list[str]],
     tmp_path: Path,
 ) -> None:
     url, asked = server
-    world = hostile.World(url, tmp_path / "outside" / "secret.md", 0.01)
+    world = World(url, tmp_path / "outside" / "secret.md", 0.01)
     world.outside.parent.mkdir()
-    world.outside.write_text(hostile.OUTSIDE, encoding="utf-8")
+    world.outside.write_text(hostile_corpus.OUTSIDE, encoding="utf-8")
     names = ("binary-that-lies.rtf", "points-to-the-net-and-to-files.rtf")
-    made = {one.name: one.make(world) for one in hostile.files() if one.name.endswith(names)}
-    write_files(tmp_path / "corpus", GOOD | made)
+    made = {one.name: one.make(world) for one in hostile_corpus.files() if one.name.endswith(names)}
+    write_files(tmp_path / "corpus", {**GOOD, **made})
     (tmp_path / "scratch").mkdir()
 
     ran = ingest(tmp_path / "corpus", tmp_path / "index", tmp_path / "scratch")
@@ -231,11 +220,11 @@ def test_a_conversion_that_hangs_or_points_elsewhere_leaves_nothing(
     for name in made:
         shown = run("show", name, "--text", "--index", tmp_path / "index")
         assert f"refused {name}: " in ran.talk or shown.code == 0
-        assert hostile.OUTSIDE not in shown.text
+        assert hostile_corpus.OUTSIDE not in shown.text
 
 
-def test_a_manifest_that_multiplies_itself_is_refused(hostile: Any, tmp_path: Path) -> None:  # noqa: ANN401
-    bomb = importlib.import_module("hostile_text").manifest_bomb(hostile.World("", tmp_path, 0.01))
+def test_a_manifest_that_multiplies_itself_is_refused(tmp_path: Path) -> None:
+    bomb = hostile_text.manifest_bomb(World("", tmp_path, 0.01))
     write_files(tmp_path / "corpus", {"a.md": "Sow.", "corpus.yaml": bomb})
 
     ran = finish(start("ingest", tmp_path / "corpus", "--index", tmp_path / "index"))
@@ -244,15 +233,15 @@ def test_a_manifest_that_multiplies_itself_is_refused(hostile: Any, tmp_path: Pa
     assert len(ran.talk) < 2_000
 
 
-def test_each_hostile_file_stands_on_the_list_once(hostile: Any) -> None:  # noqa: ANN401
-    names = [one.name for one in hostile.files()]
+def test_each_hostile_file_stands_on_the_list_once() -> None:
+    names = [one.name for one in hostile_corpus.files()]
 
     assert len(names) == len(set(names)) >= 60
 
 
-def test_the_files_are_the_same_every_time(hostile: Any, tmp_path: Path) -> None:  # noqa: ANN401
-    world = hostile.World("http://127.0.0.1:9", tmp_path / "secret.md", 0.001)
+def test_the_files_are_the_same_every_time(tmp_path: Path) -> None:
+    world = World("http://127.0.0.1:9", tmp_path / "secret.md", 0.001)
 
-    for one in hostile.files():
+    for one in hostile_corpus.files():
         if one.name.startswith(("endings/", "html/", "text/")):
             assert one.make(world) == one.make(world), one.name

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import MINILM, PATIENCE, PROGRAM, environment, failed, finish, run, start, write_files
+from doors.command_line import MINILM, PATIENCE, PROGRAM, environment, failed, finish, run, start, write_files
 
 CANOLA = "Sow canola at 2.5 cm."
 WHEAT = "Sow wheat at 4 cm in October."

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from interfaces.command_line import finish, start
+from doors.command_line import finish, start
 
 MEGABYTE = 2**20
 LAST = "The last crop of the valley is the \N{EAR OF RICE} blue buckwheat."

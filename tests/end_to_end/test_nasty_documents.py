@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.command_line import failed, run, write_files
+from doors.command_line import failed, run, write_files
 
 _PROSE = "Sow canola at 2.5 cm (approx. 1 in.) by Apr. 15. Dr. Ames agrees. See Sec. 4.2, e.g. Fig. 3."
 NASTY: dict[str, bytes] = {

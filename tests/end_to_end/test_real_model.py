@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from interfaces.command_line import MINILM, Ran, finish, run, start
+from doors.command_line import MINILM, Ran, finish, run, start
 
 from .samples import EXAMPLES
 

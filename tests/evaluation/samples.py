@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from quoth.evaluation.questions import Gold, Labelled
-from quoth.evaluation.run import Exactness, Judged, Origin, Quoted, faulty, is_right
-from quoth.evaluation.stages import STAGES, Stages
+from quoth.evaluation.judgements import (
+    STAGES,
+    Exactness,
+    Judgement,
+    QuotedSentence,
+    ResultOrigin,
+    StageRanks,
+    faulty,
+    is_right,
+)
+from quoth.evaluation.labelled_questions import Gold, LabelledQuestion
 from quoth.types import NO_FILTERS, Filters, Question, Span
 
 GOLD = (10, 20)
@@ -20,21 +28,21 @@ def item(
     text: str | None = None,
     doc_ids: tuple[str, ...] = (),
     alternatives: tuple[tuple[int, int], ...] = (),
-) -> Labelled:
+) -> LabelledQuestion:
     """A question with gold in `a.md` at these places; without any it is unanswerable."""
     filters = Filters(doc_ids, {}, (), None, None) if doc_ids else NO_FILTERS
     others = tuple(Span(*one) for one in alternatives)
     golds = tuple(Gold("a.md", Span(*one), "x" * (one[1] - one[0]), others) for one in gold)
-    return Labelled(Question(id_, text or f"question {id_}?", filters), bool(gold), golds, mode)
+    return LabelledQuestion(Question(id_, text or f"question {id_}?", filters), bool(gold), golds, mode)
 
 
-def quote(start: int, end: int, *, doc_id: str = "a.md", tags: dict[str, str] | None = None) -> Quoted:
-    return Quoted(doc_id, Span(start, end), "x" * (end - start), 0.5, tags or {})
+def quote(start: int, end: int, *, doc_id: str = "a.md", tags: dict[str, str] | None = None) -> QuotedSentence:
+    return QuotedSentence(doc_id, Span(start, end), "x" * (end - start), 0.5, tags or {})
 
 
-def answer(labelled: Labelled, confidence: float, *quotes: Quoted) -> Judged:
+def answer(labelled: LabelledQuestion, confidence: float, *quotes: QuotedSentence) -> Judgement:
     """An answer with these quotes, all of them exact; nothing is known of its stages."""
-    return Judged(
+    return Judgement(
         labelled=labelled,
         abstained=False,
         confidence=confidence,
@@ -46,23 +54,23 @@ def answer(labelled: Labelled, confidence: float, *quotes: Quoted) -> Judged:
         exactness=Exactness(len(quotes), 0),
         redundancy=(0.5, 0.25),
         stages=None,
-        origin=Origin("fields", "index", "settings", True),
+        origin=ResultOrigin("fields", "index", "settings", True),
     )
 
 
-def abstention(labelled: Labelled, confidence: float, *quotes: Quoted) -> Judged:
+def abstention(labelled: LabelledQuestion, confidence: float, *quotes: QuotedSentence) -> Judgement:
     reason = "low_confidence"
     return replace(answer(labelled, confidence, *quotes), abstained=True, reason=reason, detail="Not sure.")
 
 
 def staged(
-    one: Judged, *ranks: tuple[int | None, ...], boosted: int = 0, unboosted: int = 0, gained: int = 0
-) -> Judged:
+    one: Judgement, *ranks: tuple[int | None, ...], boosted: int = 0, unboosted: int = 0, gained: int = 0
+) -> Judgement:
     """With the ranks of its gold in each of the five stages."""
-    return replace(one, stages=Stages(dict(zip(STAGES, ranks, strict=True)), boosted, unboosted, gained))
+    return replace(one, stages=StageRanks(dict(zip(STAGES, ranks, strict=True)), boosted, unboosted, gained))
 
 
-def six() -> list[Judged]:
+def six() -> list[Judgement]:
     """Three right answers, one wrong, one false, one question rightly declined, with different confidences."""
     right = quote(10, 20)
     wrong = quote(50, 60)
@@ -76,6 +84,6 @@ def six() -> list[Judged]:
     ]
 
 
-def lost(one: Judged) -> Judged:
+def lost(one: Judgement) -> Judgement:
     """The same question without a result."""
     return faulty(one.labelled, "it crashed")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quoth.evaluation.bootstrap import RESAMPLES, Groups, groups_of, interval, resampled, two_sided
+from quoth.evaluation.bootstrap import RESAMPLES, QuestionGroups, groups_of, interval, resampled, two_sided
 from quoth.evaluation.curves import Floats
 
 from .samples import GOLD, item
@@ -30,7 +30,7 @@ def test_a_small_set_is_resampled_question_by_question() -> None:
 
 
 def test_every_resample_draws_whole_groups_and_as_many_as_there_are() -> None:
-    groups = Groups("document", np.array([0, 0, 1, 2], dtype=np.intp))
+    groups = QuestionGroups("document", np.array([0, 0, 1, 2], dtype=np.intp))
     drawn = resampled(groups, lambda weights: weights)
 
     assert drawn.shape == (RESAMPLES, 4)
@@ -39,7 +39,7 @@ def test_every_resample_draws_whole_groups_and_as_many_as_there_are() -> None:
 
 
 def test_the_same_questions_are_resampled_the_same_way() -> None:
-    groups = Groups("question", np.arange(30, dtype=np.intp))
+    groups = QuestionGroups("question", np.arange(30, dtype=np.intp))
 
     assert np.array_equal(resampled(groups, _weights), resampled(groups, _weights))
 
@@ -51,7 +51,7 @@ def _weights(weights: Floats) -> Floats:
 def test_the_interval_of_a_share_is_what_the_normal_distribution_says() -> None:
     count, share = 400, 0.3
     hits = (np.arange(count) < share * count).astype(np.float64)
-    groups = Groups("question", np.arange(count, dtype=np.intp))
+    groups = QuestionGroups("question", np.arange(count, dtype=np.intp))
 
     ends = interval(resampled(groups, lambda weights: np.einsum("rq,q->r", weights, hits) / weights.sum(axis=1)))
 

@@ -9,16 +9,23 @@ from math import comb
 import numpy as np
 import pytest
 
-from quoth.evaluation.calibrate import STARTS, THRESHOLDS, Trial, certify, fewest
-from quoth.evaluation.tally import tail, upper_bound
+from quoth.evaluation.certification import (
+    STARTS,
+    THRESHOLDS,
+    AnswerCounts,
+    CalibrationTrial,
+    binomial_tail,
+    certify,
+    fewest,
+)
 
 
-def right(confidence: float, count: int) -> list[Trial]:
-    return [Trial(confidence, answered=True, wrong=False)] * count
+def right(confidence: float, count: int) -> list[CalibrationTrial]:
+    return [CalibrationTrial(confidence, answered=True, wrong=False)] * count
 
 
-def wrong(confidence: float, count: int) -> list[Trial]:
-    return [Trial(confidence, answered=True, wrong=True)] * count
+def wrong(confidence: float, count: int) -> list[CalibrationTrial]:
+    return [CalibrationTrial(confidence, answered=True, wrong=True)] * count
 
 
 def exact_tail(wrong: int, answered: int, risk: Fraction) -> Fraction:
@@ -28,26 +35,28 @@ def exact_tail(wrong: int, answered: int, risk: Fraction) -> Fraction:
 @pytest.mark.parametrize("risk", [Fraction(1, 20), Fraction(1, 3), Fraction(9, 10)])
 @pytest.mark.parametrize(("wrong", "answered"), [(0, 0), (0, 1), (1, 1), (0, 59), (3, 100), (40, 90), (12, 700)])
 def test_the_tail_is_the_sum_of_the_binomial_probabilities(wrong: int, answered: int, risk: Fraction) -> None:
-    assert tail(wrong, answered, float(risk)) == pytest.approx(float(exact_tail(wrong, answered, risk)), rel=1e-10)
+    assert binomial_tail(wrong, answered, float(risk)) == pytest.approx(
+        float(exact_tail(wrong, answered, risk)), rel=1e-10
+    )
 
 
 def test_a_tail_of_many_questions_neither_overflows_nor_vanishes() -> None:
-    assert tail(5_000, 100_000, 0.05) == pytest.approx(0.5, abs=0.01)
-    assert 0 < tail(0, 10_000, 0.05) < 1e-200
+    assert binomial_tail(5_000, 100_000, 0.05) == pytest.approx(0.5, abs=0.01)
+    assert 0 < binomial_tail(0, 10_000, 0.05) < 1e-200
 
 
 @pytest.mark.parametrize(("answered", "level"), [(59, 0.05), (90, 0.01), (1, 0.1)])
 def test_without_an_error_the_bound_has_a_closed_form(answered: int, level: float) -> None:
-    assert upper_bound(0, answered, level) == pytest.approx(1 - level ** (1 / answered), abs=1e-8)
+    assert AnswerCounts(answered, 0, None, 1).bound(level) == pytest.approx(1 - level ** (1 / answered), abs=1e-8)
 
 
 def test_the_bound_is_where_the_tail_falls_to_the_level() -> None:
-    assert tail(7, 200, upper_bound(7, 200, 0.02)) == pytest.approx(0.02, rel=1e-5)
+    assert binomial_tail(7, 200, AnswerCounts(200, 7, None, 1).bound(0.02)) == pytest.approx(0.02, rel=1e-5)
 
 
 def test_nothing_answered_and_all_wrong_bound_nothing() -> None:
-    assert upper_bound(0, 0, 0.05) == 1.0
-    assert upper_bound(4, 4, 0.05) == 1.0
+    assert AnswerCounts(0, 0, None, 1).bound(0.05) == 1.0
+    assert AnswerCounts(4, 4, None, 1).bound(0.05) == 1.0
 
 
 @pytest.mark.parametrize(("risk", "confidence"), [(0.05, 0.95), (0.01, 0.99), (0.2, 0.9), (0.5, 0.5)])
@@ -103,7 +112,7 @@ def test_the_levels_that_can_be_lost_add_up_to_what_is_promised() -> None:
 
 
 def test_a_question_that_another_check_refuses_is_answered_at_no_threshold() -> None:
-    refused = [Trial(0.95, answered=False, wrong=True)] * 500
+    refused = [CalibrationTrial(0.95, answered=False, wrong=True)] * 500
     certification = certify(right(0.95, 200) + refused, risk=0.05, confidence=0.95)
 
     assert certification.best is not None
@@ -139,7 +148,7 @@ def broken(shape: Shape, true_share: Shape, *, risk: float, confidence: float, q
     count = 0
     for _ in range(draws):
         scores = [dice.random() for _ in range(questions)]
-        trials = [Trial(score, answered=True, wrong=dice.random() < shape(score)) for score in scores]
+        trials = [CalibrationTrial(score, answered=True, wrong=dice.random() < shape(score)) for score in scores]
         best = certify(trials, risk=risk, confidence=confidence).best
         count += best is not None and true_share(best.threshold) > risk
     return count / draws
@@ -171,7 +180,10 @@ def test_a_confidence_that_is_worth_something_mostly_gets_a_threshold() -> None:
     for _ in range(50):
         scores = dice.random(1_000)
         errors = dice.random(1_000) < (1 - scores) / 2
-        trials = [Trial(float(one), answered=True, wrong=bool(bad)) for one, bad in zip(scores, errors, strict=True)]
+        trials = [
+            CalibrationTrial(float(one), answered=True, wrong=bool(bad))
+            for one, bad in zip(scores, errors, strict=True)
+        ]
         found += certify(trials, risk=0.1, confidence=0.9).best is not None
 
     assert found >= 35

@@ -8,16 +8,16 @@ import pytest
 
 from quoth.errors import QuothError
 from quoth.evaluation.compare import Difference, SignTest, compare, comparison_json, exact_binomial
-from quoth.evaluation.run import Judged
+from quoth.evaluation.judgements import Judgement
 
 from .samples import GOLD, answer, item, quote, six, staged
 
 
-def differences(first: list[Judged], second: list[Judged]) -> dict[str, Difference]:
+def differences(first: list[Judgement], second: list[Judgement]) -> dict[str, Difference]:
     return {one.key: one for one in compare(first, second).differences}
 
 
-def run(hits: str) -> list[Judged]:
+def run(hits: str) -> list[Judgement]:
     """An answer for each letter: `x` is right, `.` is wrong."""
     places = {"x": quote(10, 20), ".": quote(50, 60)}
     return [answer(item(f"{number:03}", GOLD), 0.5, places[hit]) for number, hit in enumerate(hits)]
@@ -47,7 +47,7 @@ def test_hits_are_compared_question_by_question() -> None:
 
     assert (found.first, found.second) == (0.6, round(29 / 30, 6))
     assert found.difference.value == pytest.approx(11 / 30, abs=1e-6)
-    assert found.sign == SignTest(1, 12, round(2 * 14 / 2**13, 6))
+    assert found.sign_test == SignTest(1, 12, round(2 * 14 / 2**13, 6))
     assert found.difference.low is not None and found.difference.low > 0
     assert found.p is not None and found.p < 0.01
     assert found.verdict == "better"
@@ -56,7 +56,7 @@ def test_hits_are_compared_question_by_question() -> None:
 def test_a_small_difference_may_be_chance() -> None:
     found = differences(run("xx...xx.."), run("xxx..xx.."))["hit@1"]
 
-    assert found.sign == SignTest(0, 1, 1.0)
+    assert found.sign_test == SignTest(0, 1, 1.0)
     assert found.verdict == ""
 
 
@@ -64,9 +64,9 @@ def test_lower_is_better_where_it_is() -> None:
     found = differences(run("." * 12 + "x" * 12), run("x" * 24))
 
     assert found["answer_risk"].verdict == "better"
-    assert found["answer_risk"].sign == SignTest(0, 12, round(2 / 2**12, 6))
+    assert found["answer_risk"].sign_test == SignTest(0, 12, round(2 / 2**12, 6))
     assert found["aurc"].verdict == "better"
-    assert found["aurc"].sign is None
+    assert found["aurc"].sign_test is None
 
 
 def test_a_question_in_only_one_of_the_runs_is_named_and_wrong_in_the_other() -> None:

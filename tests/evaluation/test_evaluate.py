@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from quoth.errors import QuothError
 from quoth.evaluation.evaluate import evaluate
-from quoth.evaluation.run import Judged
-from quoth.evaluation.saved import evaluation_json, is_saved, read_saved
-from quoth.render import json_line
+from quoth.evaluation.judgements import Judgement
+from quoth.evaluation.saved_runs import evaluation_json, is_saved, read_saved
+from quoth.output.render import json_line
 
 from .samples import GOLD, abstention, answer, item, lost, quote, six, staged
 
 
-def many(count: int) -> list[Judged]:
+def many(count: int) -> list[Judgement]:
     """A run with ties, abstentions, false answers and a fault."""
     chance = random.Random(7)  # noqa: S311 - a sample, not a secret
     judged = []
@@ -36,7 +36,7 @@ def test_two_evaluations_of_the_same_run_are_identical() -> None:
 
 @settings(max_examples=10)
 @given(st.permutations(many(25)))
-def test_the_order_of_the_questions_leaves_no_trace(judged: list[Judged]) -> None:
+def test_the_order_of_the_questions_leaves_no_trace(judged: list[Judgement]) -> None:
     assert evaluate(judged, notes=()) == evaluate(many(25), notes=())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quoth.errors import QuestionError
-from quoth.evaluation.questions import Gold, gold_problems, read_labelled
+from quoth.evaluation.labelled_questions import Gold, gold_problems, read_labelled
 from quoth.types import Span
 
 from .samples import GOLD, item

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.evaluation.judgements import Exactness, Judgement
 from quoth.evaluation.measures import measures_of
-from quoth.evaluation.run import Exactness, Judged
 
 from .samples import GOLD, abstention, answer, item, lost, quote, six, staged
 
 
-def figures(judged: list[Judged]) -> dict[str, float]:
+def figures(judged: list[Judgement]) -> dict[str, float]:
     ones = np.ones((1, len(judged)))
     return {one.key: float(one.of(ones)[0]) for one in measures_of(judged)[0]}
 

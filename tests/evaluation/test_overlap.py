@@ -4,14 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.evaluation.overlap import Place, character_scores, first_ranks, recall, touches
-from quoth.evaluation.questions import Labelled
+from quoth.evaluation.labelled_questions import (
+    DocumentSpan,
+    LabelledQuestion,
+    character_scores,
+    first_ranks,
+    recall,
+    touches,
+)
 from quoth.types import Span
 
 from .samples import GOLD, item
 
 
-def place(start: int, end: int, doc_id: str = "a.md") -> Place:
+def place(start: int, end: int, doc_id: str = "a.md") -> DocumentSpan:
     return doc_id, Span(start, end)
 
 
@@ -26,7 +32,7 @@ def place(start: int, end: int, doc_id: str = "a.md") -> Place:
         (place(10, 20, "b.md"), False),
     ],
 )
-def test_a_hit_shares_a_character_of_the_same_document(quoted: Place, expected: bool) -> None:
+def test_a_hit_shares_a_character_of_the_same_document(quoted: DocumentSpan, expected: bool) -> None:
     (gold,) = item("1", GOLD).gold
 
     assert touches(quoted, gold) is expected
@@ -87,7 +93,7 @@ def test_counting_intervals_is_counting_characters(
     assert (precision, found) == pytest.approx(_slowly(quoted, item("1", *gold, mode=mode)))
 
 
-def _slowly(quoted: list[tuple[int, int]], labelled: Labelled) -> tuple[float, float]:
+def _slowly(quoted: list[tuple[int, int]], labelled: LabelledQuestion) -> tuple[float, float]:
     shown = {offset for start, end in quoted for offset in range(start, end)}
     golden = [set(range(one.span.start, one.span.end)) for one in labelled.gold]
     every = set().union(*golden)

@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from quoth.calibration import calibrated, log_odds
-from quoth.evaluation.calibrate import Trial
-from quoth.evaluation.probability import FLATTEST, ProbabilityMap, fit_map
+from quoth.answer.calibration import calibrated, log_odds
+from quoth.evaluation.calibrate import FLATTEST, ProbabilityMap, fit_map
+from quoth.evaluation.certification import CalibrationTrial
 from quoth.settings import CalibrationSettings
 
 
-def drawn(slope: float, intercept: float, *, count: int) -> list[Trial]:
+def drawn(slope: float, intercept: float, *, count: int) -> list[CalibrationTrial]:
     """Trials whose outcomes obey a map."""
     dice = np.random.default_rng(5)
     scores = [dice.uniform(0.02, 0.98) for _ in range(count)]
     chances = [1 / (1 + math.exp(-(slope * log_odds(score) + intercept))) for score in scores]
     return [
-        Trial(score, answered=True, wrong=dice.random() >= chance)
+        CalibrationTrial(score, answered=True, wrong=dice.random() >= chance)
         for score, chance in zip(scores, chances, strict=True)
     ]
 
@@ -45,7 +45,9 @@ def test_the_mean_probability_is_the_share_that_is_right() -> None:
 
 
 def test_the_order_of_confidences_stays_even_when_they_are_worse_than_nothing() -> None:
-    trials = [Trial(0.9, answered=True, wrong=True)] * 50 + [Trial(0.1, answered=True, wrong=False)] * 50
+    trials = [CalibrationTrial(0.9, answered=True, wrong=True)] * 50 + [
+        CalibrationTrial(0.1, answered=True, wrong=False)
+    ] * 50
     fitted = fit_map(trials)
 
     assert fitted.slope == FLATTEST
@@ -55,13 +57,15 @@ def test_the_order_of_confidences_stays_even_when_they_are_worse_than_nothing() 
 
 @pytest.mark.parametrize("count", [1, 20, 500])
 def test_questions_without_an_error_do_not_make_everything_certain(count: int) -> None:
-    fitted = fit_map([Trial(0.8, answered=True, wrong=False)] * count)
+    fitted = fit_map([CalibrationTrial(0.8, answered=True, wrong=False)] * count)
 
     assert mapped(fitted, 0.8) == pytest.approx((count + 1) / (count + 2), abs=0.01)
 
 
 def test_confidences_that_part_right_from_wrong_are_fitted_all_the_same() -> None:
-    trials = [Trial(0.9, answered=True, wrong=False)] * 40 + [Trial(0.2, answered=True, wrong=True)] * 40
+    trials = [CalibrationTrial(0.9, answered=True, wrong=False)] * 40 + [
+        CalibrationTrial(0.2, answered=True, wrong=True)
+    ] * 40
     fitted = fit_map(trials)
 
     assert 0.9 < mapped(fitted, 0.9) < 1
@@ -69,7 +73,7 @@ def test_confidences_that_part_right_from_wrong_are_fitted_all_the_same() -> Non
 
 
 def test_a_refused_question_counts_in_the_map() -> None:
-    refused = [Trial(0.8, answered=False, wrong=True)] * 30
-    answered = [Trial(0.8, answered=True, wrong=False)] * 30
+    refused = [CalibrationTrial(0.8, answered=False, wrong=True)] * 30
+    answered = [CalibrationTrial(0.8, answered=True, wrong=False)] * 30
 
     assert mapped(fit_map(refused + answered), 0.8) == pytest.approx(0.5, abs=0.01)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from quoth.errors import QuothError
 from quoth.evaluation.evaluate import evaluate
-from quoth.evaluation.recorded import judge_run
-from quoth.evaluation.run import FAULT_CONFIDENCE, Exactness, Origin
-from quoth.evaluation.saved import evaluation_json
-from quoth.render import json_line
+from quoth.evaluation.judgements import FAULT_CONFIDENCE, Exactness, ResultOrigin
+from quoth.evaluation.saved_runs import evaluation_json, judge_run
+from quoth.output.render import json_line
 from quoth.types import Span
 
 from .samples import GOLD, answer, item, quote, staged
@@ -66,7 +65,7 @@ def test_answers_are_judged_by_their_quotes_and_abstentions_by_what_came_nearest
     assert (second.reason, second.detail, second.quotes[0].span) == ("low_confidence", "Not sure.", Span(5, 11))
     assert first.exactness == Exactness(1, 0)
     assert first.redundancy == (0.6, 0.4)
-    assert first.origin == Origin("fields", "i", "s", False)
+    assert first.origin == ResultOrigin("fields", "i", "s", False)
     assert first.stages is None
 
 

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from quoth.evaluation.evaluate import evaluate
+from quoth.evaluation.judgements import Judgement
 from quoth.evaluation.report import OUTCOMES, outcome_of, report_html
-from quoth.evaluation.run import Judged
 
 from .samples import GOLD, abstention, answer, item, lost, quote, six, staged
 
@@ -54,7 +54,7 @@ class Page(HTMLParser):
         return "".join(text for inside, text in self.texts if inside == tag)
 
 
-def evil() -> list[Judged]:
+def evil() -> list[Judgement]:
     """Hostile text wherever a report shows any."""
     labelled = item(f"1{EVIL}", GOLD, text=f"Is {EVIL} safe?")
     labelled = replace(labelled, gold=(replace(labelled.gold[0], doc_id=EVIL, text=EVIL),))
@@ -64,7 +64,7 @@ def evil() -> list[Judged]:
     return [replace(one, origin=replace(one.origin, profile=EVIL)), replace(lost(six()[0]), fault=EVIL)]
 
 
-def page(judged: list[Judged], *, title: str = "A report") -> tuple[str, Page]:
+def page(judged: list[Judgement], *, title: str = "A report") -> tuple[str, Page]:
     source = report_html(evaluate(judged, notes=(EVIL,)), title=title, trials=())
     return source, Page(source)
 
@@ -169,6 +169,6 @@ def test_the_same_evaluation_gives_the_same_bytes() -> None:
         (lost(answer(item("1"), 0.5)), "fault"),
     ],
 )
-def test_an_outcome_has_one_of_six_names(one: Judged, outcome: str) -> None:
+def test_an_outcome_has_one_of_six_names(one: Judgement, outcome: str) -> None:
     assert outcome_of(one) == outcome
     assert outcome in OUTCOMES

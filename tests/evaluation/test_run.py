@@ -6,10 +6,10 @@ import pytest
 
 from quoth.errors import NoIndex
 from quoth.evaluation.evaluate import evaluate
-from quoth.evaluation.questions import Gold, Labelled
-from quoth.evaluation.run import FAULT_CONFIDENCE, judge_each
-from quoth.interfaces.python import Quoth
-from quoth.types import NO_FILTERS, Asked, Filters, Question, Span
+from quoth.evaluation.judgements import FAULT_CONFIDENCE, judge_each
+from quoth.evaluation.labelled_questions import Gold, LabelledQuestion
+from quoth.library import Quoth
+from quoth.types import NO_FILTERS, AskResult, Filters, Question, Span
 
 TEXT = (
     "# Canola\n\nSow canola at 2.5 cm into moist soil.\n\nRoll the canola field after seeding.\n\n"
@@ -28,11 +28,11 @@ def quoth(tmp_path_factory: pytest.TempPathFactory) -> Quoth:
     return Quoth.build(place / "fields", index=place / "index", settings=HASH)
 
 
-def about(id_: str, question: str, gold: str | None, *, doc_ids: tuple[str, ...] = ()) -> Labelled:
+def about(id_: str, question: str, gold: str | None, *, doc_ids: tuple[str, ...] = ()) -> LabelledQuestion:
     filters = Filters(doc_ids, {}, (), None, None) if doc_ids else NO_FILTERS
     start = TEXT.index(gold) if gold else 0
     golds = (Gold("crops.md", Span(start, start + len(gold)), gold, ()),) if gold else ()
-    return Labelled(Question(id_, question, filters), gold is not None, golds, "any")
+    return LabelledQuestion(Question(id_, question, filters), gold is not None, golds, "any")
 
 
 def test_a_live_answer_is_judged_with_every_stage(quoth: Quoth) -> None:
@@ -74,7 +74,7 @@ def test_a_question_that_cannot_be_asked_counts_as_wrong_and_the_others_go_on(qu
 def test_a_crash_counts_as_wrong_and_the_others_go_on(quoth: Quoth, monkeypatch: pytest.MonkeyPatch) -> None:
     explain = quoth.explain
 
-    def crash_on_wheat(question: Question) -> Asked:
+    def crash_on_wheat(question: Question) -> AskResult:
         return explain(question) if "wheat" not in question.text else explain(question.text[1 // 0])
 
     monkeypatch.setattr(quoth, "explain", crash_on_wheat)
@@ -109,7 +109,8 @@ def test_a_search_by_words_alone_has_no_dense_stage(quoth: Quoth, tmp_path: Path
 
 
 def test_what_stops_every_question_is_raised(tmp_path: Path) -> None:
-    from quoth.settings import NO_OVERRIDES, Settings
+    from quoth.overrides import NO_OVERRIDES
+    from quoth.settings import Settings
     from quoth.wiring import open_store
 
     absent = Quoth(open_store(tmp_path / "absent", Settings().store), NO_OVERRIDES)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from quoth.errors import SettingsError
-from quoth.evaluation.settings_file import put_section, section_yaml
+from quoth.evaluation.calibrate import put_section, section_yaml
 
 NEW = section_yaml("calibration", {"threshold": 0.59995, "made_for": {"store": "embedded"}}, remark="Ours.")
 OLD = "calibration:\n  # Ours.\n  threshold: 0.1\n  made_for:\n    store: other\n"

@@ -5,23 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quoth.evaluation.calibrate import Trial, certify
-from quoth.evaluation.tally import Tally, tail
+from quoth.evaluation.certification import AnswerCounts, CalibrationTrial, binomial_tail, certify
 
 
-def in_groups(*groups: tuple[int, int], largest: int) -> Tally:
-    return Tally(sum(answered for answered, _ in groups), sum(wrong for _, wrong in groups), groups, largest)
+def in_groups(*groups: tuple[int, int], largest: int) -> AnswerCounts:
+    return AnswerCounts(sum(answered for answered, _ in groups), sum(wrong for _, wrong in groups), groups, largest)
 
 
 def test_single_questions_have_the_binomial_p_value() -> None:
-    assert Tally(100, 3, None, 1).p_value(0.1) == tail(3, 100, 0.1)
+    assert AnswerCounts(100, 3, None, 1).p_value(0.1) == binomial_tail(3, 100, 0.1)
 
 
 @pytest.mark.parametrize("risk", [0.05, 0.3])
 def test_groups_prove_no_more_than_as_many_single_questions(risk: float) -> None:
     flawless = in_groups(*[(7, 0)] * 40, largest=7)
 
-    assert tail(0, 280, risk) < tail(0, 40, risk) <= flawless.p_value(risk) <= 8 * tail(0, 40, risk)
+    assert (
+        binomial_tail(0, 280, risk)
+        < binomial_tail(0, 40, risk)
+        <= flawless.p_value(risk)
+        <= 8 * binomial_tail(0, 40, risk)
+    )
 
 
 def test_a_group_that_is_all_wrong_outweighs_a_few_that_are_right() -> None:
@@ -41,7 +45,7 @@ def test_the_bound_of_groups_is_where_their_p_value_falls_to_the_level() -> None
 
 
 def test_groups_of_one_question_are_no_groups() -> None:
-    trials = [Trial(0.95, answered=True, wrong=False)] * 120
+    trials = [CalibrationTrial(0.95, answered=True, wrong=False)] * 120
     alone = certify(trials, risk=0.05, confidence=0.95)
 
     assert certify(trials, risk=0.05, confidence=0.95, groups=[str(place) for place in range(120)]) == alone
@@ -54,7 +58,7 @@ def broken(*, aware: bool, draws: int) -> float:
     count = 0
     for _ in range(draws):
         wrong = np.repeat(dice.random(60) < 0.101, 6)
-        trials = [Trial(0.95, answered=True, wrong=bool(one)) for one in wrong]
+        trials = [CalibrationTrial(0.95, answered=True, wrong=bool(one)) for one in wrong]
         count += certify(trials, risk=0.1, confidence=0.9, groups=names if aware else None).best is not None
     return count / draws
 

@@ -7,27 +7,30 @@ from dataclasses import replace
 import pytest
 
 from quoth.errors import CalibrationError
-from quoth.evaluation.calibrate import Trial
-from quoth.evaluation.questions import Labelled
-from quoth.evaluation.run import Judged, faulty
-from quoth.evaluation.trials import Grouping, crowding, groups_by, trials_of, without_calibration, without_threshold
-from quoth.settings import Overrides
+from quoth.evaluation.calibrate import Grouping, crowding, groups_by, trials_of, without_calibration, without_threshold
+from quoth.evaluation.certification import CalibrationTrial
+from quoth.evaluation.judgements import Judgement, faulty
+from quoth.evaluation.labelled_questions import LabelledQuestion
+from quoth.overrides import Overrides
 from quoth.types import NO_FILTERS, Question
 
 
-def item(text: str, *, doc_id: str | None = None) -> Labelled:
+def item(text: str, *, doc_id: str | None = None) -> LabelledQuestion:
     filters = replace(NO_FILTERS, doc_ids=(doc_id,)) if doc_id else NO_FILTERS
-    return Labelled(Question(text, text, filters), answerable=False, gold=(), gold_mode="any")
+    return LabelledQuestion(Question(text, text, filters), answerable=False, gold=(), gold_mode="any")
 
 
-def judged(*, abstained: bool, right: bool) -> Judged:
+def judged(*, abstained: bool, right: bool) -> Judgement:
     return replace(faulty(item("How deep?"), ""), fault=None, confidence=0.7, abstained=abstained, right=right)
 
 
 def test_an_abstention_with_no_threshold_in_force_is_answered_by_none() -> None:
     trials = trials_of([judged(abstained=True, right=False), judged(abstained=False, right=True)])
 
-    assert trials == (Trial(0.7, answered=False, wrong=True), Trial(0.7, answered=True, wrong=False))
+    assert trials == (
+        CalibrationTrial(0.7, answered=False, wrong=True),
+        CalibrationTrial(0.7, answered=True, wrong=False),
+    )
 
 
 def test_a_question_that_could_not_be_asked_is_named() -> None:

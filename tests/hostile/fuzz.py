@@ -1,7 +1,7 @@
 """Feed the extractors and the splitter spoiled files, and check what must hold of whatever comes out.
 
-    python scripts/fuzz.py --minutes 10 --format pdf --format docx --seed 1
-    python scripts/fuzz.py --format pdf --seed 1 --number 42      # only that input: write it and say what happens
+    python tests/hostile/fuzz.py --minutes 10 --format pdf --format docx --seed 1
+    python tests/hostile/fuzz.py --format pdf --seed 1 --number 42      # only that input: write it and say what happens
 
 Each input is refused with a reason, or gives an extract whose regions are in order, apart and lossless, whose
 sentences slice the text exactly, and which is the same when it is read again. Anything else is a finding: the input
@@ -27,12 +27,11 @@ from types import FrameType
 from fuzz_inputs import make
 from fuzz_seeds import FORMATS
 from invariants import broken
-
-from quoth.corpus.extraction import Extraction
-from quoth.corpus.load import SourceFile
-from quoth.corpus.wire import pack
+from quoth.documents.files import SourceFile
+from quoth.documents.worker.pool import Extraction
+from quoth.documents.worker.wire import pack
+from quoth.domain.profile import load_profile
 from quoth.errors import UnreadableFile
-from quoth.profiles import load_profile
 from quoth.settings import IngestSettings
 
 SECONDS = 20.0
@@ -72,7 +71,7 @@ def main() -> int:
 
 
 def _try(extraction: Extraction, form: str, seed: int, number: int, tally: Tally, folder: Path) -> None:
-    data = make(form, Random(f"{seed}:{form}:{number}"))  # noqa: S311 - it must be the same again
+    data = make(form, Random(f"{seed}:{form}:{number}"))
     name = f"{form}-{seed}-{number}.{_ENDINGS.get(form, form)}"
     wrong = list(_findings(extraction, data, form, name, tally))
     for why in wrong:

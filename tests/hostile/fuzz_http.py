@@ -1,6 +1,6 @@
 """Send thousands of generated requests to the HTTP service, and hold its answers against its own description.
 
-    python scripts/fuzz_http.py --cases 5000 --seed 1
+    python tests/hostile/fuzz_http.py --cases 5000 --seed 1
 
 Schemathesis makes the requests from `/openapi.json`: examples, the borders of every field, random values that fit and
 random values that do not, wrong methods and missing keys. The service runs in this process, over four small documents
@@ -28,11 +28,11 @@ from schemathesis.engine import Status, events, from_schema
 from schemathesis.python.asgi import shutdown_lifespans
 from starlette.types import ASGIApp
 
-from quoth.interfaces.guard.keys import KeyFile, Scope
-from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.service import Plan
-from quoth.interfaces.python import ingest_paths
-from quoth.settings import Overrides
+from quoth.http.app import make_app
+from quoth.http.guard.api_keys import KeyFile, KeyScope
+from quoth.http.service import ServeOptions
+from quoth.library import ingest_paths
+from quoth.overrides import Overrides
 
 _DOCUMENTS = {
     "canola.md": "# Canola\n\nSow canola at 2.5 cm into moist soil. Roll the canola field after seeding.\n",
@@ -90,7 +90,7 @@ def understood(
     fits = case.meta is not None and case.meta.generation.mode is schemathesis.GenerationMode.POSITIVE
     if fits and response.status_code == 422:
         said = response.json()["error"]
-        assert said["code"] != "body", said  # noqa: S101 - it is how a check says no
+        assert said["code"] != "body", said
 
 
 @contextmanager
@@ -103,9 +103,9 @@ def small_service(folder: Path) -> Iterator[tuple[ASGIApp, str]]:
     overrides = Overrides({}, {}, {**_SETTINGS, "service.state": str(folder / "state")})
     index = str(folder / "index")
     ingest_paths([folder / "documents"], index, profile=None, overrides=overrides)
-    _, token = KeyFile(folder / "state" / "keys.json").add("fuzz", scopes=[Scope.WRITE], per_minute=None)
+    _, token = KeyFile(folder / "state" / "keys.json").add("fuzz", scopes=[KeyScope.WRITE], per_minute=None)
     try:
-        yield make_app(Plan(index=index, overrides=overrides, profile=None, auth=True)), token
+        yield make_app(ServeOptions(index=index, overrides=overrides, profile=None, auth=True)), token
     finally:
         shutdown_lifespans()
 

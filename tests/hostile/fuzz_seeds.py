@@ -10,7 +10,7 @@ import hostile_docx
 import hostile_pdf
 from hostile_parts import SAID
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @cache

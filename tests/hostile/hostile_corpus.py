@@ -1,6 +1,6 @@
 """Write a corpus of hostile files: what crashes, hangs, floods or fools a program that reads other people's documents.
 
-    python scripts/hostile.py FOLDER [--scale 0.1] [--ingest]
+    python tests/hostile/hostile_corpus.py FOLDER [--scale 0.1] [--ingest]
 
 Every file has a name that says what it is. The same arguments write the same files. `--scale` makes the large ones
 smaller; `--ingest` ingests them with the default limits and prints what became of each. No file does harm by itself;
@@ -64,7 +64,7 @@ def _of_every_ending() -> Iterator[Hostile]:
 
 
 def _random(seed: str, _world: World) -> bytes:
-    return random.Random(seed).randbytes(20_000)  # noqa: S311 - it must be the same again
+    return random.Random(seed).randbytes(20_000)
 
 
 def _odd_names() -> Iterator[Hostile]:
@@ -157,8 +157,8 @@ def main() -> int:
 
 def _ingest(folder: Path, expected: dict[str, Expect]) -> int:
     """Ingest the files and print the outcome of each; 1 when one is not as it must be."""
-    from quoth.interfaces.python import ingest_paths
-    from quoth.settings import Overrides
+    from quoth.library import ingest_paths
+    from quoth.overrides import Overrides
 
     overrides = Overrides(file={}, environment={"embedding.model_name": "hash"}, flags={})
     with tempfile.TemporaryDirectory() as index:

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from quoth.corpus.documents import Source, split_document
-from quoth.corpus.load import SourceFile
+from quoth.documents.files import SourceFile
+from quoth.documents.split_document import ExtractedFile, split_document
+from quoth.domain.profile import Profile
 from quoth.errors import UnreadableFile
-from quoth.profile import Profile
 from quoth.types import Extract, Page, Region, Sentence, Span
 
 
@@ -30,7 +30,7 @@ def broken(extract: Extract, file: SourceFile, profile: Profile) -> Iterator[str
         if span.end > len(text) or not 0 <= confidence <= 1:
             yield f"recognised {span} with {confidence}"
     try:
-        made = split_document(Source(file, "", "", "", extract), fields={}, profile=profile, fingerprint="")
+        made = split_document(ExtractedFile(file, "", "", "", extract, fields={}, fingerprint=""), profile)
     except UnreadableFile:
         return  # its front matter is wrong, and named
     yield from _sentences(text, made.sentences)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.text.asked_units import asked_units, speaks_in
+from quoth.language.asked_quantities import asked_units, speaks_in
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.text.contents import contents_runs, is_contents_entry, is_contents_title
+from quoth.documents.formats.text.contents_pages import contents_runs, is_contents_entry, is_contents_title
 
 
 @pytest.mark.parametrize(

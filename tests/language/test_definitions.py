@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.text.definitions import defined_terms, defines, term_key, terms_used
+from quoth.language.definitions import defined_terms, defines, term_key, terms_used
 
 DEFINITIONS = ("ARTICLE I. DEFINITIONS", "Section 1.1 Terms")
 

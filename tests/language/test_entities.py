@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.text.entities import entities, mentions, word_occurs
+from quoth.language.entities import entities, mentions, word_occurs
 from quoth.types import Entity, EntityKind
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.text.fold import fold, singular
+from quoth.language.words import fold, singular
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.text.headings import heading, heading_rank, heading_title
+from quoth.language.headings import heading, heading_rank, heading_title
 
 
 @pytest.mark.parametrize(

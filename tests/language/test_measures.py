@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.text.measures import asked_dimensions, asks_for_a_number, could_state
+from quoth.language.asked_quantities import asked_dimensions, asks_for_a_number, could_state
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.text.bounds import Bound
-from quoth.text.norm_headings import headings_of, parted_by_headings
-from quoth.text.norm_words import stem, wording
-from quoth.text.norms import norms
-from quoth.text.permissions import Stance
-from quoth.text.stated import levelled, stated
-
-NOTHING = frozenset[str]()
+from quoth.answer.conflicts.norm_words import headings_of, separated_by_headings, stem, wording
+from quoth.answer.conflicts.norms import Bound, norms
+from quoth.answer.conflicts.permissions import Stance
+from quoth.language.quantities import normalise_numbers, stated_quantities
 
 
 def said(text: str) -> list[tuple[str, str]]:
     """Each norm of a sentence: its words and its role."""
-    return [(text[one.said.start : one.said.end], str(one.bound or one.stance)) for one in norms(text)]
+    return [(text[one.span.start : one.span.end], str(one.bound or one.stance)) for one in norms(text)]
 
 
 @pytest.mark.parametrize(
@@ -130,13 +126,13 @@ def test_only_a_particular_thing_is_definite() -> None:
 def test_headings_part_cases(one: tuple[str, ...], other: tuple[str, ...], *, parted: bool) -> None:
     words = frozenset({stem("fence"), stem("wall")})
 
-    assert parted_by_headings((headings_of(one), words), (headings_of(other), words), asked=NOTHING) is parted
+    assert separated_by_headings(headings_of(one), headings_of(other), words) is parted
 
 
 def test_spelled_numbers_are_read_where_they_stand() -> None:
     text = "One hundred twenty (120) days, five feet, two to four inches and Two Million Dollars ($2,000,000)"
 
-    found = stated(levelled(text))
+    found = stated_quantities(normalise_numbers(text))
 
     assert [text[one.span.start : one.span.end] for one in found] == [
         "One hundred twenty (120) days",
@@ -149,14 +145,14 @@ def test_spelled_numbers_are_read_where_they_stand() -> None:
 
 
 def test_a_count_has_what_is_counted_for_its_dimension() -> None:
-    found = stated(levelled("three (3) household pets, 10 business days and 200 square feet"))
+    found = stated_quantities(normalise_numbers("three (3) household pets, 10 business days and 200 square feet"))
 
     assert [one.dimension for one in found] == ["count:pet", "count:day", "count:square feet"]
 
 
 @given(st.text())
 def test_levelling_moves_nothing(text: str) -> None:
-    assert len(levelled(text)) == len(text)
+    assert len(normalise_numbers(text)) == len(text)
 
 
 _WORDS = st.sampled_from(
@@ -167,4 +163,4 @@ _WORDS = st.sampled_from(
 
 @given(st.one_of(st.text(), st.lists(_WORDS, max_size=30).map(" ".join)))
 def test_what_is_said_lies_in_the_sentence(text: str) -> None:
-    assert all(0 <= one.said.start < one.said.end <= len(text) for one in norms(text))
+    assert all(0 <= one.span.start < one.span.end <= len(text) for one in norms(text))

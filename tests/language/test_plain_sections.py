@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.text.captions import is_caption
-from quoth.text.regions import markdown_regions, plain_regions
-from quoth.text.run_in import run_in
+from quoth.documents.sentences import markdown_regions, plain_regions
+from quoth.language.headings import is_caption, run_in_heading
 from quoth.types import RegionKind
 
 PROSE = "The tenant keeps every fence in good repair and tells the owner of any damage at once."
@@ -153,9 +152,9 @@ def test_a_run_in_heading_names_its_section_and_stays_whole() -> None:
     ],
 )
 def test_a_run_in_heading_is_a_number_with_a_title(block: str, title: str | None) -> None:
-    found = run_in(block)
+    found = run_in_heading(block)
 
-    assert (found.title if found else None) == title
+    assert (found[1] if found else None) == title
 
 
 def test_a_numbered_text_ends_the_section_before_it() -> None:

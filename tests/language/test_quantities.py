@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.text.quantities import quantities, same_quantity
-from quoth.text.units import UNITS
+from quoth.language.quantities import UNITS, quantities, same_quantity
 from quoth.types import Quantity
 
 

@@ -6,21 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from loaded_scripts import load_script
+import check_boundaries
 
 ROOT = Path(__file__).parents[2]
 EVAL_SETS = ("agriculture", "contracts", "encyclopedia", "irrigation", "nda")
 
-CHECKER = load_script("check_boundaries")
-
 
 @pytest.mark.parametrize("folder", [*(f"../shared/eval/{name}/docs" for name in EVAL_SETS), "examples"])
 def test_no_boundary_of_a_real_document_is_wrong(folder: str) -> None:
-    paths = CHECKER.documents([ROOT / folder])
+    paths = check_boundaries.documents([ROOT / folder])
     if not paths:
         pytest.skip(f"no documents in {folder}")
 
-    found = {path.name: violations for path in paths if (violations := CHECKER.check_file(path))}
+    found = {path.name: violations for path in paths if (violations := check_boundaries.check_file(path))}
 
     assert found == {}
 
@@ -63,10 +61,10 @@ def test_the_checker_catches_a_bad_boundary(rule: str, marked: str) -> None:
     cut = marked.index(MARK)
     start = cut + len(text[cut:]) - len(text[cut:].lstrip())
 
-    found = CHECKER.check(text, [(0, cut), (start, len(text))], [])
+    found = check_boundaries.check(text, [(0, cut), (start, len(text))], [])
 
     assert rule in {violation.rule for violation in found}
-    assert not [v for v in CHECKER.check(text, [(0, len(text))], []) if v.rule != "uncovered"]
+    assert not [v for v in check_boundaries.check(text, [(0, len(text))], []) if v.rule != "uncovered"]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +81,8 @@ def test_the_checker_catches_a_bad_boundary(rule: str, marked: str) -> None:
 def test_the_checker_catches_bad_coverage(
     rule: str, spans: list[tuple[int, int]], skipped: list[tuple[int, int]]
 ) -> None:
-    assert rule in {violation.rule for violation in CHECKER.check("One. Two.", spans, skipped)}
+    assert rule in {violation.rule for violation in check_boundaries.check("One. Two.", spans, skipped)}
 
 
 def test_the_checker_accepts_what_is_right() -> None:
-    assert CHECKER.check("One. Two. # x", [(0, 4), (5, 9)], [(10, 13)]) == []
+    assert check_boundaries.check("One. Two. # x", [(0, 4), (5, 9)], [(10, 13)]) == []

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from quoth.text.markdown import front_matter
-from quoth.text.regions import markdown_regions, plain_regions
+from quoth.documents.formats.text.markdown import front_matter
+from quoth.documents.sentences import markdown_regions, plain_regions
 from quoth.types import Region, RegionKind
 
 ROOT = Path(__file__).parents[2]

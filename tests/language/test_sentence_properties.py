@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quoth.text.sentences import split
+from quoth.documents.sentences import split
 from quoth.types import Span
 
 FORMATS = st.sampled_from(["markdown", "text"])

@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-from quoth.text.overlong import HARD_LIMIT, SOFT_LIMIT
-from quoth.text.sentences import sentences, split
+from quoth.documents.sentences import HARD_LIMIT, SOFT_LIMIT, sentence_spans, split
 from quoth.types import Region, RegionKind, Span
 
 from .cases import MARKDOWN, PLAIN, PROSE, Case
@@ -54,7 +53,7 @@ def test_there_are_enough_cases_and_no_two_share_a_name() -> None:
 def test_a_skipped_region_has_no_sentences() -> None:
     region = Region(Span(0, 8), RegionKind.MARKUP, section=(), lead=None)
 
-    assert sentences("A b. C d.", region) == ()
+    assert sentence_spans("A b. C d.", region) == ()
 
 
 def test_an_overlong_sentence_is_cut_at_a_line_break() -> None:
@@ -118,6 +117,6 @@ def test_a_word_without_end_is_kept_whole() -> None:
 
 
 def test_importing_the_splitter_does_not_load_the_model() -> None:
-    code = "import sys, quoth.text.sentences; sys.exit('nupunkt' in sys.modules)"
+    code = "import sys, quoth.documents.sentences; sys.exit('nupunkt' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from quoth.errors import ModelError
-from quoth.providers.onnx_embedder import OnnxEmbedder
-from quoth.providers.weights import Weights, find_weights
+from quoth.models.onnx_embedder import OnnxEmbedder
+from quoth.models.weights import Weights, find_weights
 
 from .tiny_bert import write_tiny_bert
 

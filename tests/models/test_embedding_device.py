@@ -9,9 +9,10 @@ import onnxruntime
 import pytest
 
 from quoth.errors import ModelError, SettingsError
-from quoth.providers.onnx_embedder import OnnxEmbedder, check_device
-from quoth.providers.weights import Weights
-from quoth.settings import EmbeddingSettings, Settings, with_strings
+from quoth.models.onnx_embedder import OnnxEmbedder, check_device
+from quoth.models.weights import Weights
+from quoth.overrides import with_strings
+from quoth.settings import EmbeddingSettings, Settings
 from quoth.wiring import open_embedder
 
 without_gpu = pytest.mark.skipif(

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quoth.providers.fake_openai import MODES, Behaviour, FakeOpenAI
+import fake_openai
+from fake_openai import MODES, Behaviour, FakeOpenAI
 
-PROGRAM = [sys.executable, "-m", "quoth.providers.fake_openai"]
+PROGRAM = [sys.executable, fake_openai.__file__]
 
 
 def talk(port: int, method: str, path: str, body: object = None, **headers: str) -> tuple[int, dict[str, str], Any]:
@@ -152,7 +153,7 @@ def test_its_help_names_every_mode_and_shows_an_example() -> None:
     shown = subprocess.run([*PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
 
     assert all(name in shown for name in MODES)
-    assert "python -m quoth.providers.fake_openai --port 8089 --mode ok" in shown
+    assert "python tests/fake_openai.py --port 8089 --mode ok" in shown
 
 
 def test_wrong_usage_is_told() -> None:

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from quoth.providers.hash_embedder import HashEmbedder
+from quoth.models.hash_embedder import HashEmbedder
 from quoth.types import ModelIdentity
 
 
@@ -36,7 +36,7 @@ def test_no_texts_give_no_rows() -> None:
 
 def test_vectors_do_not_depend_on_the_process() -> None:
     program = (
-        "from quoth.providers.hash_embedder import HashEmbedder as H; print(H().embed(['sow it deep']).tobytes().hex())"
+        "from quoth.models.hash_embedder import HashEmbedder as H; print(H().embed(['sow it deep']).tobytes().hex())"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("httpx", reason="httpx is not installed")
 
+from fake_openai import FakeOpenAI
 from quoth.errors import ProviderFault
+from quoth.models import http_embedder
+from quoth.models.hash_embedder import HashEmbedder
+from quoth.models.http_embedder import MAX_TEXT_CHARACTERS, HttpEmbedder
 from quoth.protocols import Embedder
-from quoth.providers import http_embedder
-from quoth.providers.fake_openai import FakeOpenAI
-from quoth.providers.hash_embedder import HashEmbedder
-from quoth.providers.http_embedder import MAX_TEXT_CHARACTERS, HttpEmbedder
 from quoth.settings import EmbeddingSettings
 from quoth.types import ModelIdentity, Vectors
 

@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 
 from quoth.errors import ModelError
-from quoth.machine import available_cores
-from quoth.providers.onnx_embedder import OnnxEmbedder, batches
-from quoth.providers.weights import Weights
+from quoth.models.onnx_embedder import OnnxEmbedder, batches
+from quoth.models.weights import Weights
 from quoth.types import ModelIdentity
 
 from .tiny_bert import CONFIG, HIDDEN, POSITIONS, WORDS
 
-# Made by `scripts/compare_with_sentence_transformers.py --reference` (sentence-transformers 6.2.0, torch 2.13.0).
+# Made by `tools/compare_with_sentence_transformers.py --reference` (sentence-transformers 6.2.0, torch 2.13.0).
 REFERENCE = {
     "Sow canola seed 2 to 3 cm deep.": [
         -0.042404, 0.02333, -0.112641, -0.016943, -0.047062, -0.047737, -0.088195, 0.027847,
@@ -206,13 +205,9 @@ def test_a_batch_holds_one_length_and_no_more_tokens_than_allowed() -> None:
     assert list(batches(lengths, most_texts=32)) == [[1, 3, 4], [8], [0, 2, 5, 6], [7]]
 
 
-def test_at_least_one_core_is_available() -> None:
-    assert available_cores() >= 1
-
-
 def test_the_module_imports_nothing_heavy() -> None:
     program = (
-        "import sys, quoth.providers.onnx_embedder, quoth.providers.weights\n"
+        "import sys, quoth.models.onnx_embedder, quoth.models.weights\n"
         "print(sorted({'onnx', 'onnxruntime', 'tokenizers', 'safetensors', 'huggingface_hub'} & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from quoth.errors import ModelError
-from quoth.providers.graph_cache import Graph, cached_graph
-from quoth.providers.onnx_embedder import OnnxEmbedder
-from quoth.providers.weights import Weights
+from quoth.models.graph_cache import Graph, cached_graph
+from quoth.models.onnx_embedder import OnnxEmbedder
+from quoth.models.weights import Weights
 
 from .tiny_bert import CONFIG, HIDDEN, numpy_token_vectors, unit, write_tiny_bert
 
@@ -165,8 +165,8 @@ def test_damage_that_hides_its_time_is_found_when_the_graph_is_loaded(tiny: Weig
 
 def test_processes_that_build_at_once_all_succeed(tiny: Weights, tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from quoth.providers.weights import Weights\n"
-        "from quoth.providers.onnx_embedder import OnnxEmbedder\n"
+        "import sys; from pathlib import Path; from quoth.models.weights import Weights\n"
+        "from quoth.models.onnx_embedder import OnnxEmbedder\n"
         "embedder = OnnxEmbedder(Weights('tiny', Path(sys.argv[1]), None), cache_dir=Path(sys.argv[2]), threads=1)\n"
         "print(embedder.embed(['sow canola'])[0].tobytes().hex())\n"
     )

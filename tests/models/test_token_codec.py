@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quoth.providers.onnx_embedder import OnnxEmbedder
-from quoth.providers.token_codec import TokenCodec, shipped_codec
-from quoth.select.late import matches
+from quoth.models.onnx_embedder import OnnxEmbedder
+from quoth.models.shipped_models import TokenCodec, shipped_codec
+from quoth.search.reranking import matches
 from quoth.types import Vectors
 
 QUESTION = "How deep should canola be sown in dry soil?"

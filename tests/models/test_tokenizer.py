@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from quoth.errors import SettingsError
-from quoth.providers.tokenizer import EstimateCounter, HuggingFaceCounter, open_counter
-from quoth.providers.weights import Weights
+from quoth.models.tokenizer import EstimateCounter, HuggingFaceCounter
+from quoth.models.weights import Weights
+from quoth.settings import EmbeddingSettings
+from quoth.wiring import open_counter
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SENTENCE = "Canola grows best at pH 6.0-7.0."
@@ -57,7 +59,7 @@ def test_a_damaged_or_missing_file_names_the_setting(tmp_path: Path, content: by
         path.write_bytes(content)
 
     with pytest.raises(SettingsError, match=r"context\.tokenizer") as caught:
-        open_counter(str(path), None)
+        open_counter(str(path), EmbeddingSettings())
     assert "context.tokenizer" in caught.value.hint
 
 
@@ -65,9 +67,11 @@ def test_the_settings_come_before_the_model_and_the_model_before_the_estimate(ti
     mine = tmp_path / "mine.json"
     mine.write_bytes(tiny.tokenizer.read_bytes())
 
-    assert open_counter(str(mine), tiny.tokenizer).name == "mine.json"
-    assert open_counter(None, tiny.tokenizer).name == "tiny"
-    assert open_counter(None, None).name == "estimate"
+    there, nowhere = (EmbeddingSettings(path=str(path)) for path in (tiny.directory, tmp_path / "nowhere"))
+
+    assert open_counter(str(mine), there).name == "mine.json"
+    assert open_counter(None, there).name == tiny.directory.name
+    assert open_counter(None, nowhere).name == "estimate"
 
 
 def test_the_estimate_is_seldom_below_a_real_tokenizer(minilm: Weights) -> None:

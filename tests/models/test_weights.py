@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from quoth.errors import ModelError
-from quoth.providers.graph_cache import cached_graph
-from quoth.providers.weights import KNOWN_PACKAGES, Weights, find_weights
+from quoth.models.graph_cache import cached_graph
+from quoth.models.weights import KNOWN_PACKAGES, Weights, find_weights
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 
@@ -117,7 +117,7 @@ def find_in_hub(name: str, *, home: Path) -> subprocess.CompletedProcess[str]:
         "socket.socket.connect = refuse\n"
         "socket.getaddrinfo = refuse\n"
         "from quoth.errors import ModelError\n"
-        "from quoth.providers.weights import find_weights\n"
+        "from quoth.models.weights import find_weights\n"
         "try:\n"
         "    print(find_weights(sys.argv[1], path=None, allow_download=False).directory)\n"
         "except ModelError as error:\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quoth.render import citation_json, document_json, json_line, outcome_json, sentence_json
+from quoth.output.render import citation_json, document_json, json_line, outcome_json, sentence_json
 from quoth.types import (
     NO_FILTERS,
     Abstention,

@@ -13,17 +13,20 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from engines import engine_of
-from quoth.ask import ask
-from quoth.ingest import ingest
-from quoth.profiles import load_profile
-from quoth.providers.hash_embedder import HashEmbedder
-from quoth.questions import read_questions
-from quoth.render import outcome_json
-from quoth.settings import IngestSettings, Overrides
+from quoth.answer.ask import ask
+from quoth.documents.files import find_files
+from quoth.documents.ingest import ingest
+from quoth.domain.profile import load_profile
+from quoth.models.hash_embedder import HashEmbedder
+from quoth.output.json_schema import published_schemas
+from quoth.output.render import outcome_json
+from quoth.overrides import Overrides
+from quoth.search.question_files import read_questions
+from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.types import Question, Reason
 
-SCHEMA = json.loads(files("quoth.interfaces").joinpath("schemas/answer.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(files("quoth.output").joinpath("schemas/answer.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 ASK_ANYTHING = Overrides({}, {}, {"decision.abstain": "false"})
 
@@ -52,7 +55,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, A
         if profile not in stores:
             stores[profile] = EmbeddedStore(place / profile)
             ingest(
-                [place / "corpus"],
+                find_files([place / "corpus"]),
                 store=stores[profile],
                 embedder=embedder,
                 profile=chosen,
@@ -88,7 +91,8 @@ def test_every_object_of_the_schema_is_closed_and_described() -> None:
 
 
 def test_the_reasons_of_the_schema_are_those_of_the_program() -> None:
-    assert SCHEMA["$defs"]["reason"]["properties"]["code"]["enum"] == [reason.value for reason in Reason]
+    assert SCHEMA["$defs"]["Reason"]["enum"] == sorted(Reason)
+    assert SCHEMA["$defs"]["AbstentionReason"]["properties"]["code"] == {"$ref": "#/$defs/Reason"}
 
 
 @pytest.mark.parametrize("profile", ["general", "agriculture", "governance"])
@@ -210,5 +214,7 @@ def test_an_abstention_that_contradicts_itself_is_invalid(asked: Asked, path: st
         VALIDATOR.validate(changed(result, path, value))
 
 
-def test_the_schema_lies_in_the_package() -> None:
-    assert Path(str(files("quoth.interfaces").joinpath("schemas/answer.schema.json"))).is_file()
+def test_the_published_files_are_what_the_types_say() -> None:
+    folder = Path(str(files("quoth.output").joinpath("schemas")))
+
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == published_schemas()

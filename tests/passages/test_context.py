@@ -11,27 +11,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quoth.context import assemble, block_text
-from quoth.context import sources as context_sources
-from quoth.corpus.authority import authority_of, supersessions
+from quoth.documents.files import find_files
+from quoth.documents.ingest import ingest
+from quoth.domain.authority import authority_of, supersessions
+from quoth.domain.profile import load_profile
 from quoth.errors import OffsetMismatch
-from quoth.ingest import ingest
-from quoth.profiles import load_profile
+from quoth.language.words import count_tokens
+from quoth.models.hash_embedder import HashEmbedder
+from quoth.models.tokenizer import EstimateCounter
+from quoth.passages.context import assemble, context_sources
+from quoth.passages.context.context_draft import block_text
 from quoth.protocols import Reader, TokenCounter
-from quoth.providers.hash_embedder import HashEmbedder
-from quoth.providers.tokenizer import EstimateCounter
 from quoth.settings import ContextSettings, IngestSettings
 from quoth.stores.embedded import EmbeddedStore
-from quoth.text.tokens import count_tokens
 from quoth.types import (
     BlockReason,
     Candidate,
     Context,
     DocumentInfo,
+    FoundBy,
     FoundPassage,
     Passage,
     Ranked,
-    Source,
     Supersession,
 )
 
@@ -115,7 +116,7 @@ class Desk:
             (place / "corpus" / name).write_bytes(text.encode())
         self.store = EmbeddedStore(place / "index")
         ingest(
-            [place / "corpus"],
+            find_files([place / "corpus"]),
             store=self.store,
             embedder=HashEmbedder(),
             profile=PROFILE,
@@ -160,7 +161,7 @@ class Desk:
             fused=0.5,
             relevance=0.5,
             order=0.5,
-            source=Source.BOTH,
+            source=FoundBy.BOTH,
             successor_of=successor_of,
             reasoning=None,
         )

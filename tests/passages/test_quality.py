@@ -6,21 +6,23 @@ from itertools import permutations
 
 import pytest
 
-from quoth.quality import (
+from quoth.passages.quality import (
     Grade,
-    Measure,
     MeasureSummary,
     Quality,
-    Tally,
+    QualityMeasure,
     quality_json,
     quality_of,
     summary_json,
     summary_of,
 )
-from quoth.types import Source, Status
+from quoth.passages.quality import (
+    SourceRelevance as Relevance,
+)
+from quoth.types import FoundBy, Status
 from retrievals import retrieval
 
-BOTH, VECTOR, FULL_TEXT = Source.BOTH, Source.VECTOR, Source.FULL_TEXT
+BOTH, VECTOR, FULL_TEXT = FoundBy.BOTH, FoundBy.VECTOR, FoundBy.FULL_TEXT
 
 # Fractions of powers of two, so that sums are exact.
 GOOD = retrieval((BOTH, 0.875), (VECTOR, 0.8125), (FULL_TEXT, 0.75), (VECTOR, 0.5), (BOTH, 0.5), (FULL_TEXT, 0.375))
@@ -38,10 +40,14 @@ def test_the_signs_of_a_retrieval() -> None:
         relevant=3,
         full_text_only=1,
         vector_only=2,
-        sources={BOTH: Tally(2, 1.375), VECTOR: Tally(2, 1.3125), FULL_TEXT: Tally(2, 1.125)},
+        sources={
+            BOTH: Relevance(2, 1.375),
+            VECTOR: Relevance(2, 1.3125),
+            FULL_TEXT: Relevance(2, 1.125),
+        },
         degraded=(),
     )
-    assert [quality_of(GOOD).grade(measure) for measure in Measure] == [Grade.TARGET] * 4
+    assert [quality_of(GOOD).grade(measure) for measure in QualityMeasure] == [Grade.TARGET] * 4
     assert quality_of(GOOD).flags == ()
 
 
@@ -52,7 +58,7 @@ def test_the_order_is_taken_as_given() -> None:
 
     assert quality.top1 == 0.4
     assert (quality.vector_only, quality.full_text_only) == (1, 0)
-    assert quality.sources[FULL_TEXT] == Tally(1, 0.99)
+    assert quality.sources[FULL_TEXT] == Relevance(1, 0.99)
 
 
 def test_nothing_found_is_red_throughout() -> None:
@@ -60,7 +66,7 @@ def test_nothing_found_is_red_throughout() -> None:
 
     assert quality.top1 == 0.0
     assert quality.flags == ("top1_low", "relevant_few", "full_text_only_none", "vector_only_none")
-    assert {source: tally.mean for source, tally in quality.sources.items()} == dict.fromkeys(Source)
+    assert {source: tally.mean for source, tally in quality.sources.items()} == dict.fromkeys(FoundBy)
 
 
 @pytest.mark.parametrize(
@@ -70,19 +76,19 @@ def test_nothing_found_is_red_throughout() -> None:
 def test_the_grade_of_the_first(top1: float, grade: str) -> None:
     quality = replace(sample(), top1=top1)
 
-    assert quality.grade(Measure.TOP1) == grade
+    assert quality.grade(QualityMeasure.TOP1) == grade
     assert ("top1_low" in quality.flags) == (grade == "red")
 
 
 @pytest.mark.parametrize(
     ("measure", "grades"),
     [
-        (Measure.RELEVANT, ["red", "red", "ok", "target", "target", "target"]),
-        (Measure.FULL_TEXT_ONLY, ["red", "target", "target", "ok", "ok", "red"]),
-        (Measure.VECTOR_ONLY, ["red", "ok", "target", "target", "ok", "red"]),
+        (QualityMeasure.RELEVANT, ["red", "red", "ok", "target", "target", "target"]),
+        (QualityMeasure.FULL_TEXT_ONLY, ["red", "target", "target", "ok", "ok", "red"]),
+        (QualityMeasure.VECTOR_ONLY, ["red", "ok", "target", "target", "ok", "red"]),
     ],
 )
-def test_the_grades_of_counts(measure: Measure, grades: list[str]) -> None:
+def test_the_grades_of_counts(measure: QualityMeasure, grades: list[str]) -> None:
     counts = range(6)
     many = [replace(sample(), relevant=count, full_text_only=count, vector_only=count) for count in counts]
 
@@ -106,11 +112,15 @@ def test_many_together() -> None:
     summary = summary_of(quality_of(one) for one in (GOOD, weak, NOTHING, GOOD))
 
     assert summary.queries == 4
-    assert summary.measures[Measure.TOP1] == MeasureSummary(0.53125, 0.625, 0.5, 0.5)
-    assert summary.measures[Measure.RELEVANT] == MeasureSummary(1.5, 1.5, 0.5, 0.5)
-    assert summary.measures[Measure.FULL_TEXT_ONLY] == MeasureSummary(1.0, 1.0, 0.75, 0.25)
-    assert summary.measures[Measure.VECTOR_ONLY] == MeasureSummary(1.0, 1.0, 0.5, 0.5)
-    assert summary.sources == {BOTH: Tally(4, 2.75), VECTOR: Tally(4, 2.625), FULL_TEXT: Tally(6, 2.875)}
+    assert summary.measures[QualityMeasure.TOP1] == MeasureSummary(0.53125, 0.625, 0.5, 0.5)
+    assert summary.measures[QualityMeasure.RELEVANT] == MeasureSummary(1.5, 1.5, 0.5, 0.5)
+    assert summary.measures[QualityMeasure.FULL_TEXT_ONLY] == MeasureSummary(1.0, 1.0, 0.75, 0.25)
+    assert summary.measures[QualityMeasure.VECTOR_ONLY] == MeasureSummary(1.0, 1.0, 0.5, 0.5)
+    assert summary.sources == {
+        BOTH: Relevance(4, 2.75),
+        VECTOR: Relevance(4, 2.625),
+        FULL_TEXT: Relevance(6, 2.875),
+    }
     assert summary.statuses == {Status.SUCCESS: 2, Status.LOW_CONFIDENCE: 1, Status.NO_RESULTS: 1}
     assert summary.flags == {"full_text_only_none": 1, "relevant_few": 2, "top1_low": 2, "vector_only_none": 2}
     assert summary.degraded == 1

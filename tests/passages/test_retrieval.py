@@ -9,28 +9,30 @@ from pathlib import Path
 import pytest
 
 from engines import engine_of
-from quoth.ask import ask
-from quoth.engine import Engine
+from quoth.answer.ask import ask
+from quoth.documents.files import find_files
+from quoth.documents.ingest import ingest
+from quoth.domain.profile import load_profile
 from quoth.errors import ProviderFault, QuestionError
-from quoth.ingest import ingest
-from quoth.profiles import load_profile
-from quoth.protocols import Embedder, Judge
-from quoth.providers.hash_embedder import HashEmbedder
-from quoth.render import json_line, outcome_json
-from quoth.render_retrieval import retrieval_json, retrieval_trace_json
-from quoth.retrieval import retrieve
-from quoth.settings import IngestSettings, Overrides
+from quoth.models.hash_embedder import HashEmbedder
+from quoth.output.render import json_line, outcome_json
+from quoth.output.render_retrieval import retrieval_json, retrieval_trace_json
+from quoth.overrides import Overrides
+from quoth.passages.retrieve import retrieve
+from quoth.protocols import Embedder, LlmReranker
+from quoth.search.engine import Engine
+from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
 from quoth.types import (
     NO_FILTERS,
     Answer,
     Filters,
+    FoundBy,
     FoundPassage,
-    Judgement,
+    LlmScore,
     Question,
     Retrieval,
-    Retrieved,
-    Source,
+    RetrieveResult,
     Status,
     Usage,
     Vectors,
@@ -77,19 +79,19 @@ class Reversed:
     """A judge that likes the last passage best, and remembers what it was shown."""
 
     name = "llm"
-    most = 20
+    max_passages = 20
 
     def __init__(self) -> None:
         self.shown: list[tuple[str, str]] = []
 
-    def judge(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[Judgement], Usage]:
+    def score(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[LlmScore], Usage]:
         self.shown = list(passages)
         scores = [(place + 1) / len(passages) for place in range(len(passages))]
-        return [Judgement(score, f"number {place}") for place, score in enumerate(scores)], Usage("m", 7, 3, 1, 0.5)
+        return [LlmScore(score, f"number {place}") for place, score in enumerate(scores)], Usage("m", 7, 3, 1, 0.5)
 
 
 class Broken(Reversed):
-    def judge(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[Judgement], Usage]:
+    def score(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[LlmScore], Usage]:
         raise ProviderFault("no valid JSON", hint="Try another model.")
 
 
@@ -103,7 +105,7 @@ class Rules:
         self.profile = load_profile("governance")
         self.store = EmbeddedStore(place / "index")
         ingest(
-            [place / "corpus"],
+            find_files([place / "corpus"]),
             store=self.store,
             embedder=EMBEDDER,
             profile=self.profile,
@@ -112,12 +114,12 @@ class Rules:
             progress=None,
         )
 
-    def engine(self, *, embedder: Embedder | None = EMBEDDER, judge: Judge | None = None, **flags: str) -> Engine:
+    def engine(self, *, embedder: Embedder | None = EMBEDDER, judge: LlmReranker | None = None, **flags: str) -> Engine:
         overrides = Overrides({}, {}, {key.replace("__", "."): value for key, value in flags.items()})
         settings = overrides.over(self.profile.settings, profile=self.profile.name)
         return engine_of(self.profile, settings, embedder=embedder, judge=judge)
 
-    def explain(self, question: str, filters: Filters = NO_FILTERS, *, engine: Engine | None = None) -> Retrieved:
+    def explain(self, question: str, filters: Filters = NO_FILTERS, *, engine: Engine | None = None) -> RetrieveResult:
         with self.store.read() as reader:
             return retrieve(Question("1", question, filters), reader=reader, engine=engine or self.engine())
 
@@ -158,7 +160,7 @@ def test_a_passage_shows_its_scores_its_place_and_what_it_is_worth(rules: Rules)
     assert best.passage.doc_id == "amendment.md"
     assert rules.text("amendment.md")[best.passage.span.start : best.passage.span.end] == best.content
     assert (best.authority, best.document.metadata.effective_date) == ("binding", "2022-04-01")
-    assert best.source is Source.BOTH
+    assert best.source is FoundBy.BOTH
     assert 0 < best.lexical <= 1 and 0 < best.dense <= 1 and 0 < best.fused <= 1
     assert best.relevance <= best.order <= 1.0
 
@@ -396,7 +398,7 @@ def test_without_the_embedder_full_text_goes_on_and_says_so(rules: Rules) -> Non
     assert found.weights == (1.0, 0.0)
     assert "the server is down" in (found.warning or "")
     assert found.passages[0].passage.doc_id == "amendment.md"
-    assert {one.source for one in found.passages} == {Source.FULL_TEXT}
+    assert {one.source for one in found.passages} == {FoundBy.FULL_TEXT}
     assert all(one.dense == 0 for one in found.passages)
 
 

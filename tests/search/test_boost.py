@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from quoth.profile import Profile
-from quoth.profiles import load_profile
-from quoth.retrieve.boost import boost
-from quoth.retrieve.question import analyse
-from quoth.settings import NO_OVERRIDES, RetrievalSettings
+from engines import engine_of
+from quoth.domain.profile import Profile, load_profile
+from quoth.overrides import NO_OVERRIDES
+from quoth.search.boosts import boost
+from quoth.search.question_analysis import analyse
+from quoth.settings import RetrievalSettings, Settings
 from quoth.types import (
     NO_FILTERS,
     Candidate,
@@ -51,7 +52,8 @@ def boosted(
     settings = settings or NO_OVERRIDES.over(profile.settings, profile=profile.name).retrieval
     analysis = analyse(Question("1", question, NO_FILTERS), profile=profile, settings=settings)
     documents = {doc_id: document(doc_id, one) for doc_id, one in {"a.md": about, **(others or {})}.items()}
-    return boost(found, analysis, documents=documents, profile=profile, settings=settings)
+    engine = engine_of(profile, replace(Settings(), retrieval=settings), embedder=None)
+    return boost(found, analysis, documents=documents, engine=engine)
 
 
 def order(one: Ranked, **how: object) -> float:

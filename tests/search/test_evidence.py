@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quoth.select.evidence import EvidenceReranker, Logistic
-from quoth.types import Candidate, Probe, QuestionTokens, Quote, RegionKind, Sentence, Span
+from quoth.search.logistic import Logistic
+from quoth.search.reranking import EvidenceReranker
+from quoth.types import Candidate, EncodedQuestion, QuestionTokens, Quote, RegionKind, Sentence, Span
 
 MODEL = Logistic(-2.0, {"late": 4.0, "lexical": 1.0})
-PROBE = Probe(
+PROBE = EncodedQuestion(
     "How deep?",
     None,
     QuestionTokens(((0, 3), (4, 8)), np.array([[0.1, 0], [0, 0.1]], dtype=np.float32), np.zeros(2, dtype=np.float32)),
@@ -28,7 +29,7 @@ def test_a_sentence_is_scored_by_its_matches_and_its_words() -> None:
     (found,) = EvidenceReranker(MODEL).score(PROBE, [candidate("a", (8, 0), (0, 4), lexical=0.25)])
 
     assert found.matches == pytest.approx((0.8, 0.4))
-    assert found.parts == {"late": 0.5, "lexical": 0.25}
+    assert found.features == {"late": 0.5, "lexical": 0.25}
     assert found.score == pytest.approx((4 * 0.5 + 0.25) / 5)
     assert found.log_odds == pytest.approx(0.25)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.profiles import load_profile
-from quoth.retrieve.fuse import fuse, fused_score
-from quoth.retrieve.question import analyse
+from quoth.domain.profile import load_profile
+from quoth.search.fusion import fuse, fused_score
+from quoth.search.question_analysis import analyse
 from quoth.settings import RetrievalSettings
 from quoth.types import NO_FILTERS, Candidate, Candidates, Question, Quote, RegionKind, Sentence, Span
 

@@ -7,9 +7,9 @@ from typing import cast
 
 import pytest
 
+from quoth.passages.passage_builder import GatheredPassage, gather
 from quoth.protocols import Reader
-from quoth.retrieve.gather import Gathered, gather
-from quoth.types import Candidate, Passage, Quote, Ranked, RegionKind, Sentence, Source, Span
+from quoth.types import Candidate, FoundBy, Passage, Quote, Ranked, RegionKind, Sentence, Span
 
 
 class Shelves:
@@ -29,11 +29,11 @@ def found(doc_id: str, start: int, relevance: float, *ways: str) -> Ranked:
     return Ranked(candidate, 0, relevance, relevance, relevance, None)
 
 
-def gathered(ranked: Sequence[Ranked], **passages: Sequence[tuple[int, int]]) -> list[Gathered]:
+def gathered(ranked: Sequence[Ranked], **passages: Sequence[tuple[int, int]]) -> list[GatheredPassage]:
     return list(gather(ranked, cast(Reader, Shelves(**passages))))
 
 
-def spans(passages: Sequence[Gathered]) -> list[tuple[str, int, int]]:
+def spans(passages: Sequence[GatheredPassage]) -> list[tuple[str, int, int]]:
     return [(one.passage.doc_id, one.passage.span.start, one.passage.span.end) for one in passages]
 
 
@@ -70,13 +70,13 @@ def test_equal_passages_go_by_document_and_place() -> None:
 @pytest.mark.parametrize(
     ("ways", "source"),
     [
-        ([("lexical",)], Source.FULL_TEXT),
-        ([("dense",)], Source.VECTOR),
-        ([("lexical", "dense")], Source.BOTH),
-        ([("lexical",), ("dense",)], Source.BOTH),
+        ([("lexical",)], FoundBy.FULL_TEXT),
+        ([("dense",)], FoundBy.VECTOR),
+        ([("lexical", "dense")], FoundBy.BOTH),
+        ([("lexical",), ("dense",)], FoundBy.BOTH),
     ],
 )
-def test_the_source_tells_which_way_led_to_it(ways: list[tuple[str, ...]], source: Source) -> None:
+def test_the_source_tells_which_way_led_to_it(ways: list[tuple[str, ...]], source: FoundBy) -> None:
     ranked = [found("a.md", 10 * place, 0.5, *one) for place, one in enumerate(ways)]
 
     assert [one.source for one in gathered(ranked, a=[(0, 100)])] == [source]

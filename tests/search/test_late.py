@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.select.late import matches, word_matches
-from quoth.types import Candidate, Probe, QuestionTokens, Quote, Ranked, RegionKind, Sentence, Span, Support
+from quoth.search.reranking import matches, word_matches
+from quoth.types import Candidate, EncodedQuestion, QuestionTokens, Quote, Ranked, RegionKind, Sentence, Span, Support
 
 # Two tokens over four dimensions. A code of 1 in dimension d means `slopes[:, d]`.
 TOKENS = QuestionTokens(
@@ -70,11 +70,11 @@ def test_equal_sentences_are_matched_alike_wherever_they_stand() -> None:
 def test_words_are_matched_by_the_best_sentences_together() -> None:
     spans = ((0, 3), (4, 7), (7, 10), (10, 11))
     tokens = QuestionTokens(spans, np.eye(4, dtype=np.float32), np.zeros(4, dtype=np.float32))
-    probe = Probe("How canola?", None, tokens, np.full(4, 0.25, dtype=np.float32))
-    found = word_matches(probe, [ranked(0, 0.9, 0.2, 0.5, 0.7, 1.0), ranked(9, 0.8, 0.4, 0.1, 0.1, 0.1)])
+    encoded = EncodedQuestion("How canola?", None, tokens, np.full(4, 0.25, dtype=np.float32))
+    found = word_matches(encoded, [ranked(0, 0.9, 0.2, 0.5, 0.7, 1.0), ranked(9, 0.8, 0.4, 0.1, 0.1, 0.1)])
 
     assert found == [("How", 0.4), ("canola", 0.6)]
 
 
 def test_without_tokens_there_is_nothing_to_tell() -> None:
-    assert word_matches(Probe("How?", None, None, np.empty(0, dtype=np.float32)), [ranked(0, 0.9)]) == []
+    assert word_matches(EncodedQuestion("How?", None, None, np.empty(0, dtype=np.float32)), [ranked(0, 0.9)]) == []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from quoth.retrieve.merge import Found, merge
-from quoth.types import NO_FILTERS, Candidate, Candidates, Probe, Quote, Ranked, RegionKind, Sentence, Span
+from quoth.search.fusion import SearchResult, merge
+from quoth.types import NO_FILTERS, Candidate, Candidates, EncodedQuestion, Quote, Ranked, RegionKind, Sentence, Span
 
-PROBE = Probe("?", None, None, np.empty(0, dtype=np.float32))
+ENCODED = EncodedQuestion("?", None, None, np.empty(0, dtype=np.float32))
 
 
-def found(**scores: float) -> Found:
+def found(**scores: float) -> SearchResult:
     """Sentences named by a letter, which is also their place and their vector, each with its score."""
     items = []
     for name, score in scores.items():
@@ -19,7 +19,7 @@ def found(**scores: float) -> Found:
         items.append(Candidate(sentence, score, score, ("lexical",), b""))
     vectors = np.asarray([[ord(name)] for name in scores], dtype=np.float32).reshape(len(scores), 1)
     ranked = tuple(Ranked(one, row, one.dense, one.dense, one.dense, None) for row, one in enumerate(items))
-    return Found(PROBE, Candidates(tuple(items), vectors), ranked, ranked, NO_FILTERS, (), (), None)
+    return SearchResult(ENCODED, Candidates(tuple(items), vectors), ranked, ranked, NO_FILTERS, (), (), None)
 
 
 def test_without_parts_nothing_changes() -> None:

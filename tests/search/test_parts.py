@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.profiles import load_profile
-from quoth.retrieve.parts import parts_of
-from quoth.retrieve.question import analyse
+from quoth.domain.profile import load_profile
+from quoth.search.question_analysis import analyse
+from quoth.search.sub_questions import sub_questions_of
 from quoth.settings import RetrievalSettings
-from quoth.types import Filters, Part, Question
+from quoth.types import Filters, Question, SubQuestion
 
 SCOPE = Filters(("a.md",), {}, (), None, None)
 
 
-def parts(text: str, *, profile: str = "agriculture") -> tuple[Part, ...]:
+def parts(text: str, *, profile: str = "agriculture") -> tuple[SubQuestion, ...]:
     chosen, settings = load_profile(profile), RetrievalSettings()
-    return parts_of(
+    return sub_questions_of(
         analyse(Question("7", text, SCOPE), profile=chosen, settings=settings), profile=chosen, settings=settings
     )
 
@@ -117,6 +117,7 @@ def test_members_of_one_list_of_the_same_kind_are_parts(question: str, members: 
         "Where are the rules and regulations posted?",
         "What are the advantages and disadvantages of no-till?",
         "How does a corn and soybean rotation affect nitrogen?",
+        "How does corn and soybean intercropping affect nitrogen?",
         "What distance between corn and soybean rows?",
         "How much nitrogen and phosphorus does corn need?",
         "When did Syria and Egypt attack?",

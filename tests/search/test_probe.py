@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from quoth.protocols import Reader
-from quoth.retrieve.probe import probe, token_weights
+from quoth.search.hybrid_search import encode_question, token_weights
 from quoth.types import QuestionTokens
 
 
@@ -38,6 +38,6 @@ def test_without_words_every_token_tells_the_same() -> None:
 
 
 def test_without_an_embedder_there_is_only_the_text() -> None:
-    found = probe("How deep?", embedder=None, reader=reader(1))
+    found = encode_question("How deep?", embedder=None, reader=reader(1))
 
     assert (found.text, found.vector, found.tokens, len(found.weights)) == ("How deep?", None, None, 0)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.domain.profile import load_profile
 from quoth.errors import QuestionError
-from quoth.profiles import load_profile
-from quoth.retrieve.question import analyse, normalise
+from quoth.search.question_analysis import analyse, normalise
 from quoth.settings import RetrievalSettings
 from quoth.types import NO_FILTERS, Analysis, Question, QuestionKind
 

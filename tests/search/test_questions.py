@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.questions import UnreadableLine, read_questions
+from quoth.search.question_files import UnreadableLine, read_questions
 from quoth.types import NO_FILTERS, Filters, Question
 
 

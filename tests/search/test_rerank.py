@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quoth.profiles import load_profile
+from quoth.domain.profile import load_profile
 from quoth.protocols import Reranker
-from quoth.retrieve.fuse import fuse
-from quoth.retrieve.question import analyse
-from quoth.select.rerank import CosineReranker, rerank
+from quoth.search.fusion import fuse
+from quoth.search.question_analysis import analyse
+from quoth.search.reranking import CosineReranker, rerank
 from quoth.settings import RetrievalSettings
 from quoth.types import (
     NO_FILTERS,
     Candidate,
     Candidates,
-    Probe,
+    EncodedQuestion,
     Question,
     Quote,
     Ranked,
@@ -31,7 +31,7 @@ from quoth.types import (
 ANALYSIS = analyse(
     Question("1", "How deep?", NO_FILTERS), profile=load_profile("general"), settings=RetrievalSettings()
 )
-PROBE = Probe("How deep", np.array([1, 0, 0, 0], dtype=np.float32), None, np.empty(0, dtype=np.float32))
+ENCODED = EncodedQuestion("How deep", np.array([1, 0, 0, 0], dtype=np.float32), None, np.empty(0, dtype=np.float32))
 
 
 class ByText:
@@ -44,8 +44,8 @@ class ByText:
         self._scores = scores
         self.asked: str | None = None
 
-    def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]:
-        self.asked = probe.text
+    def score(self, encoded: EncodedQuestion, candidates: Sequence[Candidate]) -> list[Support]:
+        self.asked = encoded.text
         return [Support(self._scores[one.sentence.text], None, {}, ()) for one in candidates]
 
 
@@ -61,7 +61,7 @@ def found(**scores: tuple[float, float]) -> tuple[Ranked, ...]:
 
 
 def kept(ranked: tuple[Ranked, ...], reranker: Reranker | None, *, topk: int = 20) -> tuple[Ranked, ...]:
-    return rerank(ranked, probe=PROBE, reranker=reranker, topk=topk)
+    return rerank(ranked, encoded=ENCODED, reranker=reranker, topk=topk)
 
 
 def texts(ranked: tuple[Ranked, ...], reranker: Reranker | None, *, topk: int = 20) -> list[str]:
@@ -105,7 +105,7 @@ def test_equal_scores_are_ordered_by_place() -> None:
 
 def test_a_reranker_that_gives_too_few_scores_is_an_error() -> None:
     class Short(ByText):
-        def score(self, probe: Probe, candidates: Sequence[Candidate]) -> list[Support]:
+        def score(self, encoded: EncodedQuestion, candidates: Sequence[Candidate]) -> list[Support]:
             return []
 
     ranked = found(a=(0.1, 0))
@@ -128,6 +128,6 @@ def test_cosine_orders_by_meaning() -> None:
 
 def test_cosine_without_a_vector_keeps_to_the_words() -> None:
     candidates = [one.candidate for one in found(low=(0.1, 0.0), high=(0.9, 0.0))]
-    scored = CosineReranker().score(replace(PROBE, vector=None), candidates)
+    scored = CosineReranker().score(replace(ENCODED, vector=None), candidates)
 
     assert [one.score for one in scored] == [0.9, 0.1]

@@ -110,7 +110,7 @@ def described(store: EmbeddedStore) -> str:
 
 def ask_until_told(index: str) -> None:
     """Ask again and again, until the standard input ends, and then once more."""
-    store = EmbeddedStore(index, smallest_shard=4)
+    store = EmbeddedStore(index, smallest_partition=4)
     more = True
     while more:
         more = not select.select([sys.stdin], [], [], 0)[0]

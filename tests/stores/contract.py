@@ -19,7 +19,6 @@ from quoth.types import (
     Candidates,
     Filters,
     IndexInfo,
-    Known,
     Page,
     Passage,
     Query,
@@ -28,6 +27,7 @@ from quoth.types import (
     Sentence,
     Span,
     SplitDocument,
+    StoredDocument,
     Supersession,
     Vectors,
 )
@@ -114,7 +114,7 @@ class StoreContract:
     def test_without_an_index_there_is_nothing_to_read(self, new_store: NewStore) -> None:
         store = new_store()
 
-        assert store.known() == {}
+        assert store.stored_documents() == {}
         with pytest.raises(NoIndex), store.read():
             pass
 
@@ -153,7 +153,9 @@ class StoreContract:
             assert (listed.pages, listed.metadata) == (0, about)
             assert list(next(reader.sentences("a.md")).tags) == []
             assert list(tuple(reader.sentences("a.md"))[1].tags) == ["practice", "crop"]
-        assert store.known() == {"a.md": Known(whole.fingerprint, whole.document.source_sha256, "/corpus")}
+        assert store.stored_documents() == {
+            "a.md": StoredDocument(whole.fingerprint, whole.document.source_sha256, "/corpus")
+        }
 
     def test_the_index_describes_itself(self, indexed: Store) -> None:
         with indexed.read() as reader:
@@ -179,7 +181,7 @@ class StoreContract:
                 assert reader.document(doc_id) is None
                 assert list(reader.sentences(doc_id)) == []
                 assert reader.vectors(doc_id).shape == (0, 32)
-            assert reader.neighbours(stranger) == (None, None)
+            assert reader.neighbours([stranger]) == [(None, None)]
 
     @pytest.mark.parametrize("doc_id", ['it\'s "a" file.md', "été/土壤 %_.md", "a;b--.md", "😀.md"])
     def test_any_id_will_do(self, new_store: NewStore, doc_id: str) -> None:
@@ -264,9 +266,7 @@ class StoreContract:
         with indexed.read() as reader:
             heading, first, second, last = reader.sentences("canola/guide.md")
 
-            assert reader.neighbours(first) == (heading, second)
-            assert reader.neighbours(heading) == (None, first)
-            assert reader.neighbours(last) == (second, None)
+            assert reader.neighbours([first, heading, last]) == [(heading, second), (None, first), (second, None)]
 
     # Writing
 
@@ -296,8 +296,8 @@ class StoreContract:
         moved = replace(CORPUS[0], root="/elsewhere")
 
         assert write(store, [moved]) == before
-        assert store.known()["canola/guide.md"].root == "/elsewhere"
-        assert store.known()["empty.md"].root == "/corpus"
+        assert store.stored_documents()["canola/guide.md"].root == "/elsewhere"
+        assert store.stored_documents()["empty.md"].root == "/corpus"
         with store.read() as reader:
             assert len(list(reader.sentences("canola/guide.md"))) == 4
 
@@ -315,7 +315,7 @@ class StoreContract:
     def test_a_document_both_removed_and_put_is_put(self, store: Store) -> None:
         write(store, [CORPUS[0]], remove=["canola/guide.md"])
 
-        assert "canola/guide.md" in store.known()
+        assert "canola/guide.md" in store.stored_documents()
 
     def test_the_last_version_in_one_write_counts(self, new_store: NewStore) -> None:
         store = new_store()
@@ -346,7 +346,7 @@ class StoreContract:
             write(store, [split("new.md", "A new sentence.")], embedder=other)
         with pytest.raises(IndexMismatch):
             write(store, embedder=other)
-        assert "new.md" not in store.known()
+        assert "new.md" not in store.stored_documents()
 
         info = write(store, CORPUS, embedder=other)
         assert info.model.name == "another"
@@ -360,7 +360,7 @@ class StoreContract:
         store = new_store()
         with pytest.raises(ModelError):
             write(store, CORPUS, embedder=Wrong())
-        assert store.known() == {}
+        assert store.stored_documents() == {}
 
     def test_an_error_in_the_documents_publishes_nothing(self, store: Store) -> None:
         def broken() -> Iterable[SplitDocument]:
@@ -369,9 +369,9 @@ class StoreContract:
 
         with pytest.raises(PermissionError):  # not the index's fault, so not an index error
             write(store, broken())
-        assert "new.md" not in store.known()
+        assert "new.md" not in store.stored_documents()
         write(store, [split("new.md", "A new sentence.")])
-        assert "new.md" in store.known()
+        assert "new.md" in store.stored_documents()
 
     def test_progress_counts_what_is_embedded(self, new_store: NewStore) -> None:
         told: list[tuple[str, int, int]] = []

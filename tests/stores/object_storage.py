@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from quoth.stores.places import Place, open_place
+from quoth.stores.locations import Location, open_location
 
 BUCKET = "bucket"
 
@@ -73,9 +73,9 @@ def storage() -> Iterator[Storage]:
 
 
 @pytest.fixture(params=["folder", "objects"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
     """An empty place of either kind."""
     if request.param == "folder":
-        return open_place(tmp_path / "index")
+        return open_location(tmp_path / "index")
     request.getfixturevalue("storage")
-    return open_place(f"s3://{BUCKET}/{tmp_path.name}")
+    return open_location(f"s3://{BUCKET}/{tmp_path.name}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from quoth.stores.postgres import PostgresStore, publish
+from quoth.stores.postgres import PostgresStore
+from quoth.stores.postgres import postgres_publish as publish
 
 from .child import DyingEmbedder, die
 from .fakes import PROFILE, HashEmbedder, numbered

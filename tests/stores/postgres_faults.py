@@ -23,7 +23,7 @@ from psycopg.conninfo import make_conninfo
 
 from quoth.errors import IndexFault
 from quoth.stores.postgres import PostgresStore
-from quoth.stores.postgres.connections import Connection
+from quoth.stores.postgres.postgres_connections import Connection
 
 from .contract import question, texts
 from .fakes import split
@@ -229,11 +229,11 @@ def end_quoth(connection: Connection) -> int:
     )
 
 
-def wait_until_waiting(connection: Connection, event: str) -> None:
-    """Wait until a statement of the store waits for something of this kind: `Lock`, or `Timeout` while it sleeps."""
+def wait_until_waiting(connection: Connection, event: str, *, statements: int = 1) -> None:
+    """Wait until statements of the store wait for something of this kind: `Lock`, or `Timeout` while they sleep."""
     query = "SELECT FROM pg_stat_activity WHERE application_name = 'quoth' AND wait_event_type = %s"
     until = time.monotonic() + _PATIENCE
-    while connection.execute(query, (event,)).fetchone() is None:
+    while len(connection.execute(query, (event,)).fetchall()) < statements:
         assert time.monotonic() < until, f"nothing of the store waits for {event}"
         time.sleep(0.02)
 

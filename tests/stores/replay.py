@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from quoth.protocols import Progress
-from quoth.stores.embedded import EmbeddedStore, schema
-from quoth.stores.embedded.rows import embedding_key
+from quoth.stores.database_rows import embedding_key
+from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.embedded import sqlite_schema as schema
 from quoth.types import SplitDocument, Vectors
 
 
@@ -45,7 +46,7 @@ class ReplayEmbedder:
 
 def documents_of(store: EmbeddedStore) -> Iterator[SplitDocument]:
     """Every document as it was written."""
-    known = store.known()
+    known = store.stored_documents()
     with store.read() as reader:
         for listed in reader.documents():
             document = reader.document(listed.id)

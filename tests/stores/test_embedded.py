@@ -19,7 +19,9 @@ import pytest
 
 from quoth.errors import IndexBusy, IndexDamaged, IndexFault, IndexMismatch, IndexUnwritable, NoIndex
 from quoth.protocols import Progress
-from quoth.stores.embedded import EmbeddedStore, schema
+from quoth.stores.disk_faults import connect_readonly
+from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.embedded import sqlite_schema as schema
 from quoth.types import Filters, IndexInfo, Query, SplitDocument, Vectors
 
 from .contract import CORPUS, NewStore, StoreContract, question, search, texts, write
@@ -100,7 +102,7 @@ def test_a_kill_at_any_step_leaves_the_old_generation_or_the_new(tmp_path: Path,
         died = child("die_at_step", str(place), str(step))
         assert died.returncode == -signal.SIGKILL, died.stderr
         store = EmbeddedStore(place)
-        assert set(store.known()) in ({"old.md"}, {"doc0.md", "doc1.md"})
+        assert set(store.stored_documents()) in ({"old.md"}, {"doc0.md", "doc1.md"})
         with store.read() as reader:
             assert len(reader.search(question("sentence", vector="sentence")).items) in (1, 10)
         info = write(store, [numbered("doc0.md", 5), numbered("doc1.md", 5)], remove=["old.md"])
@@ -136,20 +138,20 @@ def test_a_second_writer_is_told_who_is_writing(index: Path) -> None:
 
     def slow() -> Iterator[SplitDocument]:
         writing.set()
-        done.wait(20)
+        done.wait(60)
         yield split("slow.md", "A slow sentence.")
 
     first = threading.Thread(target=lambda: write(EmbeddedStore(index), slow()))
     first.start()
     try:
-        assert writing.wait(20)
+        assert writing.wait(60)
         with pytest.raises(IndexBusy, match=f"pid {os.getpid()}"):
             write(EmbeddedStore(index), [split("quick.md", "A quick sentence.")])
         assert serves_the_old_generation(index)
     finally:
         done.set()
         first.join()
-    assert set(EmbeddedStore(index).known()) == {"old.md", "slow.md"}
+    assert set(EmbeddedStore(index).stored_documents()) == {"old.md", "slow.md"}
 
 
 def test_a_reader_that_must_rebuild_while_another_writes_is_told_the_truth(index: Path) -> None:
@@ -160,13 +162,13 @@ def test_a_reader_that_must_rebuild_while_another_writes_is_told_the_truth(index
 
     def slow() -> Iterator[SplitDocument]:
         writing.set()
-        done.wait(20)
+        done.wait(60)
         yield split("slow.md", "A slow sentence.")
 
     first = threading.Thread(target=lambda: write(EmbeddedStore(index), slow()))
     first.start()
     try:
-        assert writing.wait(20)
+        assert writing.wait(60)
         with pytest.raises(IndexBusy, match=rf"pid {os.getpid()}.* cannot be rebuilt meanwhile") as caught:
             search(EmbeddedStore(index), question(vector="old"))
         assert caught.value.hint == "Ask again when it has finished; this index cannot be searched before."
@@ -238,7 +240,7 @@ def test_a_path_that_is_too_long_is_reported(tmp_path: Path) -> None:
         pass
     assert caught.value.hint == "That path is too long: choose another place with --index."
     with pytest.raises(IndexFault, match="cannot be read"):
-        EmbeddedStore(place).known()
+        EmbeddedStore(place).stored_documents()
     with pytest.raises(IndexUnwritable, match="cannot be written") as refused:
         write(EmbeddedStore(place), CORPUS)
     assert refused.value.hint == caught.value.hint
@@ -270,7 +272,7 @@ def test_what_a_listener_raises_is_not_the_fault_of_the_index(index: Path) -> No
 def test_missing_parents_are_made(tmp_path: Path) -> None:
     write(EmbeddedStore(tmp_path / "a" / "b" / "index"), CORPUS)
 
-    assert EmbeddedStore(str(tmp_path / "a" / "b" / "index")).known()
+    assert EmbeddedStore(str(tmp_path / "a" / "b" / "index")).stored_documents()
 
 
 @pytest.fixture
@@ -382,7 +384,7 @@ def test_another_format_is_refused(index: Path) -> None:
     with pytest.raises(IndexMismatch, match="format 99"), store.read():
         pass
     with pytest.raises(IndexMismatch):
-        store.known()
+        store.stored_documents()
     with pytest.raises(IndexMismatch):
         write(store, CORPUS)
 
@@ -406,7 +408,7 @@ def test_an_index_made_anew_in_the_same_place_is_noticed(index: Path) -> None:
     store = EmbeddedStore(index)
     assert texts(search(store, question("sentence"))) == {"The old sentence."}
     shutil.rmtree(index)
-    assert store.known() == {}
+    assert store.stored_documents() == {}
     write(EmbeddedStore(index), [split("new.md", "The new sentence.")])
 
     assert texts(search(store, question("sentence"))) == {"The new sentence."}
@@ -460,15 +462,15 @@ def test_a_reader_of_a_removed_index_does_not_rebuild_into_the_new_one(index: Pa
 
 def test_an_index_made_anew_while_it_is_opened_is_noticed(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = EmbeddedStore(index)
-    connect, opened = schema.connect_reader, []
+    opened: list[Path] = []
 
-    def late(place: Path) -> tuple[sqlite3.Connection, bool]:
-        opened.append(place)
+    def late(database: Path, *, timeout: float) -> tuple[sqlite3.Connection, bool]:
+        opened.append(database)
         if len(opened) == 2:
             make_anew(index)
-        return connect(place)
+        return connect_readonly(database, timeout=timeout)
 
-    monkeypatch.setattr(schema, "connect_reader", late)
+    monkeypatch.setattr("quoth.stores.embedded.embedded_store.connect_readonly", late)
     with store.read() as old:
         assert texts(old.search(question("sentence"))) == {"The old sentence."}
         with store.read() as new:

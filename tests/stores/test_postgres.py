@@ -18,13 +18,17 @@ pytest.importorskip("psycopg", reason="psycopg is not installed")
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from quoth.documents.files import find_files
+from quoth.documents.ingest import ingest
+from quoth.domain.profile import load_profile
 from quoth.errors import IndexFault, IndexMismatch, NoIndex, SettingsError
-from quoth.ingest import ingest
-from quoth.profiles import load_profile
 from quoth.settings import Settings
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.postgres import PostgresStore, lexemes, migrate, rows, search, texts, versions
-from quoth.stores.postgres.connections import Connection
+from quoth.stores.postgres import PostgresStore, lexemes, migrate, postgres_schema
+from quoth.stores.postgres import postgres_rows as rows
+from quoth.stores.postgres import postgres_rows as texts
+from quoth.stores.postgres import postgres_search as search
+from quoth.stores.postgres.postgres_connections import Connection
 from quoth.types import NO_FILTERS, Candidates, Filters, Query, SplitDocument, Vectors
 
 from .contract import CORPUS, NewStore, StoreContract, question, write
@@ -83,9 +87,9 @@ def connection(database_url: str, schema: str) -> Iterator[Connection]:
 
 
 def test_a_migrated_schema_without_documents_is_no_index(database_url: str, schema: str, store: PostgresStore) -> None:
-    assert migrate(database_url, schema) == versions.latest()
+    assert migrate(database_url, schema)[2] == postgres_schema.latest()
 
-    assert store.known() == {}
+    assert store.stored_documents() == {}
     with pytest.raises(NoIndex), store.read():
         pass
 
@@ -99,7 +103,7 @@ def test_a_newer_database_is_refused(store: PostgresStore, connection: Connectio
     with pytest.raises(IndexMismatch, match="999"):
         write(store, [split("new.md", "A new sentence.")])
     with pytest.raises(IndexMismatch, match="999"):
-        store.known()
+        store.stored_documents()
 
 
 def test_migrations_at_once_are_done_once(database_url: str, schema: str, connection: Connection) -> None:
@@ -109,7 +113,7 @@ def test_migrations_at_once_are_done_once(database_url: str, schema: str, connec
     def run() -> None:
         start.wait()
         try:
-            done.append(migrate(database_url, schema))
+            done.append(migrate(database_url, schema)[2])
         except Exception as error:
             done.append(error)
 
@@ -118,8 +122,8 @@ def test_migrations_at_once_are_done_once(database_url: str, schema: str, connec
         thread.start()
     for thread in threads:
         thread.join()
-    assert done == [versions.latest()] * 4
-    assert connection.execute("SELECT count(*) FROM migrations").fetchone() == (len(versions.migrations()),)
+    assert done == [postgres_schema.latest()] * 4
+    assert connection.execute("SELECT count(*) FROM migrations").fetchone() == (len(postgres_schema.migrations()),)
 
 
 def test_tables_of_other_programs_are_not_taken_for_ours(database_url: str, schema: str, store: PostgresStore) -> None:
@@ -128,7 +132,7 @@ def test_tables_of_other_programs_are_not_taken_for_ours(database_url: str, sche
         connection.execute("CREATE TABLE public.migrations (version integer)")
         try:
             connection.execute("INSERT INTO public.migrations VALUES (999)")
-            assert store.known() == {}
+            assert store.stored_documents() == {}
             assert write(store, CORPUS).generation == 1
         finally:
             connection.execute("DROP TABLE public.migrations")
@@ -171,8 +175,8 @@ def test_a_store_says_where_it_is_and_how_large(store: PostgresStore, schema: st
     write(store, CORPUS)
     assert store.size() > 50_000
     remote = PostgresStore("postgresql://me:secret@db.example:5433/corpus", schema="hoa", vectors="vector", ef_search=9)
-    assert remote.place == "postgresql://db.example:5433/corpus (schema hoa)"
-    assert store.place.endswith(f"(schema {schema})")
+    assert remote.location == "postgresql://db.example:5433/corpus (schema hoa)"
+    assert store.location.endswith(f"(schema {schema})")
 
 
 # Text
@@ -196,7 +200,7 @@ def test_a_lexeme_stands_for_one_stem(stem: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(text=st.text() | st.from_regex(r"([0-9.,:()/&@_-]|[a-z]|http://|\s|é|土){0,40}", fullmatch=True))
 def test_the_server_takes_each_term_for_one_lexeme(database_url: str, text: str) -> None:
-    terms = lexemes.indexed(text).terms
+    terms = lexemes.sentence_terms(text).terms
     found = _server(database_url).execute("SELECT tsvector_to_array(to_tsvector('simple', %s))", (terms,)).fetchone()
 
     assert found == (sorted(set(terms.split())),)
@@ -271,7 +275,7 @@ def test_scores_are_those_of_the_embedded_store(
         embedded = EmbeddedStore(tmp_path / "index")
         for one in (embedded, store):
             ingest(
-                [EXAMPLES / name],
+                find_files([EXAMPLES / name]),
                 store=one,
                 embedder=HashEmbedder(),
                 profile=load_profile(name),
@@ -352,16 +356,13 @@ def test_a_filter_that_many_rows_pass_gives_the_nearest_of_them(large: PostgresS
 
 def test_both_searches_go_through_their_indexes(large: PostgresStore) -> None:
     query = question("topic3", "doc150.md", vector="topic3")
-    connection, published = large._begin()
-    try:
+    with large.read() as reader:
         for filters in (NO_FILTERS, of_type("common")):
-            statement, values = search.statement(replace(query, filters=filters), published, query.vector)
-            connection.execute(search.SETTINGS, search.settings(query, 100))
-            plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}", values))
+            statement, values = search.statement(replace(query, filters=filters), reader.published, query.vector)
+            reader.connection.execute(search.SETTINGS, search.settings(query, 100))
+            plan = "\n".join(row[0] for row in reader.connection.execute(f"EXPLAIN {statement}", values))
             assert "Index Scan using sentences_by_vector" in plan
             assert "Bitmap Index Scan on sentences_by_term" in plan
-    finally:
-        large._end(connection)
 
 
 def test_common_words_alone_are_found_where_they_are_enough(large: PostgresStore) -> None:
@@ -405,7 +406,7 @@ def test_a_question_is_asked_again_over_a_new_connection(store: PostgresStore, c
         assert reader.document("canola/guide.md") is not None
     assert after.items == before.items
     end_connections(connection)  # now of one that waits in the pool
-    assert set(store.known()) == {split.document.id for split in CORPUS}
+    assert set(store.stored_documents()) == {split.document.id for split in CORPUS}
 
 
 def test_a_reader_never_goes_on_with_another_generation(store: PostgresStore, connection: Connection) -> None:
@@ -428,7 +429,7 @@ def test_a_reader_never_goes_on_with_another_generation(store: PostgresStore, co
 )
 def test_a_server_that_is_not_there_is_named_without_the_password(url: str, said: str) -> None:
     with pytest.raises(IndexFault, match=said) as raised:
-        PostgresStore(url, schema="quoth", vectors="vector", ef_search=100).known()
+        PostgresStore(url, schema="quoth", vectors="vector", ef_search=100).stored_documents()
 
     assert "secret" not in str(raised.value) + raised.value.hint
     assert raised.value.hint
@@ -445,7 +446,7 @@ def test_a_url_that_cannot_be_read_is_not_repeated() -> None:
 def test_a_database_that_is_not_there_is_a_fault_with_a_next_step(database_url: str) -> None:
     url = make_conninfo(database_url, dbname="no_such_database")
     with pytest.raises(IndexFault, match="no_such_database") as raised:
-        PostgresStore(url, schema="quoth", vectors="vector", ef_search=100).known()
+        PostgresStore(url, schema="quoth", vectors="vector", ef_search=100).stored_documents()
 
     assert "createdb" in raised.value.hint
 

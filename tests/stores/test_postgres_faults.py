@@ -13,7 +13,8 @@ import pytest
 pytest.importorskip("psycopg", reason="psycopg is not installed")
 
 from quoth.errors import IndexBusy, IndexFault
-from quoth.stores.postgres import PostgresStore, connections
+from quoth.stores.postgres import PostgresStore
+from quoth.stores.postgres import postgres_connections as connections
 
 from .contract import question, texts, write
 from .fakes import split
@@ -69,13 +70,13 @@ def fails(url: str, caplog: pytest.LogCaptureFixture) -> str:
     """What both a question and a write say, which nowhere holds the password."""
     messages = set()
     with closing(store_at(url, "quoth")) as store, caplog.at_level(logging.DEBUG):
-        for action in (store.known, lambda: write(store, [NEW])):
+        for action in (store.stored_documents, lambda: write(store, [NEW])):
             with pytest.raises(IndexFault) as raised:
                 action()
             shown = "".join(traceback.format_exception(raised.value))
             assert PASSWORD not in shown + said(raised.value) + repr(raised.value) + repr(vars(raised.value))
             messages.add(said(raised.value))
-        assert PASSWORD not in repr(store) + store.place + caplog.text
+        assert PASSWORD not in repr(store) + store.location + caplog.text
     assert len(messages) == 1
     return messages.pop()
 
@@ -85,7 +86,7 @@ def test_the_right_password_lets_in(server: OwnServer, schema: str, caplog: pyte
     with closing(store_at(url, schema)) as store, caplog.at_level(logging.DEBUG):
         write(store, [OLD])
         assert serves_the_old_generation(store)
-        assert PASSWORD not in store.place + repr(store) + caplog.text
+        assert PASSWORD not in store.location + repr(store) + caplog.text
     assert PASSWORD not in server.log
 
 
@@ -127,7 +128,7 @@ def test_a_server_that_never_answers_is_given_up_after_the_time_in_the_url() -> 
         silent.listen()
         port = silent.getsockname()[1]
         with pytest.raises(IndexFault, match="timeout expired") as raised:
-            store_at(f"postgresql://me:{PASSWORD}@127.0.0.1:{port}/db?connect_timeout=2", "quoth").known()
+            store_at(f"postgresql://me:{PASSWORD}@127.0.0.1:{port}/db?connect_timeout=2", "quoth").stored_documents()
     assert "did not answer in time" in said(raised.value)
     assert PASSWORD not in said(raised.value)
 
@@ -150,10 +151,10 @@ def test_a_server_that_is_down_is_told_at_once_and_used_again_when_it_is_back(
     with closing(store_at(server.url(), schema)) as unopened:
         server.stop("fast")
         for attempt in (
-            store.known,
+            store.stored_documents,
             lambda: serves_the_old_generation(store),
             lambda: write(store, [NEW]),
-            unopened.known,
+            unopened.stored_documents,
             lambda: write(unopened, [NEW]),
         ):
             with pytest.raises(IndexFault, match="cannot be reached") as raised:
@@ -163,7 +164,7 @@ def test_a_server_that_is_down_is_told_at_once_and_used_again_when_it_is_back(
         assert serves_the_old_generation(store)
         assert serves_the_old_generation(unopened)
     write(store, [NEW])
-    assert set(store.known()) == {"old.md", "new.md"}
+    assert set(store.stored_documents()) == {"old.md", "new.md"}
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
@@ -269,7 +270,7 @@ def test_more_readers_than_connections_wait_and_are_told(store: PostgresStore, m
     monkeypatch.setattr(connections, "_MOST", 2)
     with store.read(), store.read():
         with pytest.raises(IndexBusy, match="all 2 connections") as raised:
-            store.known()
+            store.stored_documents()
         assert "Ask fewer questions at once" in said(raised.value)
     assert serves_the_old_generation(store)
 
@@ -286,6 +287,6 @@ def test_a_question_that_takes_too_long_is_given_up(
         assert "longer than the time limit" in said(raised.value)
         connection.execute("COMMIT; BEGIN; LOCK TABLE index_info IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(IndexFault, match="statement timeout"):
-            store.known()
+            store.stored_documents()
         connection.execute("COMMIT")
         assert serves_the_old_generation(store)

@@ -15,9 +15,9 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from quoth.errors import IndexBusy, IndexFault, IndexUnwritable, NoIndex, SettingsError
-from quoth.stores.postgres import PostgresStore, versions
-from quoth.stores.postgres.connections import Connection
-from quoth.stores.postgres.health import (
+from quoth.stores.postgres import PostgresStore, migrate, postgres_schema
+from quoth.stores.postgres.maintenance import maintain
+from quoth.stores.postgres.maintenance_report import (
     IndexHealth,
     Maintenance,
     Recall,
@@ -25,7 +25,7 @@ from quoth.stores.postgres.health import (
     fresh_vector_index,
     maintenance_json,
 )
-from quoth.stores.postgres.maintain import maintain, upgrade
+from quoth.stores.postgres.postgres_connections import Connection
 from quoth.types import SplitDocument
 
 from .contract import question, search, write
@@ -312,7 +312,7 @@ def test_a_server_that_only_reads_is_refused(database_url: str, schema: str, sto
 def test_without_an_index_there_is_nothing_to_maintain(database_url: str, schema: str) -> None:
     with pytest.raises(NoIndex):
         kept(database_url, schema)
-    upgrade(database_url, schema)
+    migrate(database_url, schema)
     with pytest.raises(NoIndex):
         kept(database_url, schema)
 
@@ -331,12 +331,12 @@ def test_a_server_that_is_not_there_is_named(schema: str) -> None:
 
 
 def test_an_upgrade_tells_both_versions(database_url: str, schema: str) -> None:
-    first = upgrade(database_url, schema)
-    again = upgrade(database_url, schema)
+    first = migrate(database_url, schema)
+    again = migrate(database_url, schema)
 
-    assert (first.before, first.after) == (None, versions.latest())
-    assert (again.before, again.after) == (versions.latest(), versions.latest())
-    assert schema in first.place
+    assert first[1:] == (None, postgres_schema.latest())
+    assert again[1:] == (postgres_schema.latest(), postgres_schema.latest())
+    assert schema in first[0]
 
 
 def advised(

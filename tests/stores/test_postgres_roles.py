@@ -22,8 +22,8 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from quoth.errors import IndexFault, IndexUnwritable
-from quoth.stores.postgres import PostgresStore, versions
-from quoth.stores.postgres.maintain import maintain, upgrade
+from quoth.stores.postgres import PostgresStore, migrate, postgres_schema
+from quoth.stores.postgres.maintenance import maintain
 
 from .contract import question, search, texts, write
 from .fakes import numbered, split
@@ -123,7 +123,7 @@ def roles(database: str) -> Iterator[Roles]:
     run_script(database, names)
     set_passwords(database, names)
     roles = Roles(database, names)
-    assert upgrade(roles.url("owner"), SCHEMA).after == versions.latest()
+    assert migrate(roles.url("owner"), SCHEMA)[2] == postgres_schema.latest()
     run_script(database, names)
     with closing(roles.store("owner")) as store:
         write(store, [numbered(f"doc{number}.md", 400) for number in range(3)])
@@ -158,7 +158,7 @@ def test_a_reader_reads_only_even_where_it_has_more_rights(roles: Roles) -> None
 
 def test_the_writer_ingests_and_changes_no_tables(roles: Roles) -> None:
     with closing(roles.store("writer")) as store:
-        before = len(store.known())
+        before = len(store.stored_documents())
         info = write(store, [split("new.md", "Sow rye at 3 cm.", "Roll the rye.")])
         assert info.documents == before + 1
         assert texts(search(store, question("rye"))) == {"Sow rye at 3 cm.", "Roll the rye."}
@@ -177,14 +177,14 @@ def test_the_writer_ingests_and_changes_no_tables(roles: Roles) -> None:
     ):
         assert roles.refuses("writer", statement), statement
     with pytest.raises(IndexFault, match="permission denied"):
-        upgrade(roles.url("writer"), "another")
+        migrate(roles.url("writer"), "another")
 
 
 def test_the_first_ingest_is_the_owners(roles: Roles) -> None:
     """It makes the column of the vectors and the indexes, which depend on the model."""
     names = {**roles.names, "schema": "empty"}
     run_script(roles.admin, names)
-    upgrade(roles.url("owner"), "empty")
+    migrate(roles.url("owner"), "empty")
     store = PostgresStore(roles.url("writer"), schema="empty", vectors="vector", ef_search=100)
 
     with pytest.raises(IndexUnwritable, match="must be owner") as caught:
@@ -195,7 +195,7 @@ def test_the_first_ingest_is_the_owners(roles: Roles) -> None:
 def test_beyond_a_thousand_sentences_the_writer_goes_on_and_the_owner_makes_the_index(roles: Roles) -> None:
     names = {**roles.names, "schema": "growing"}
     run_script(roles.admin, names)
-    upgrade(roles.url("owner"), "growing")
+    migrate(roles.url("owner"), "growing")
     run_script(roles.admin, names)
     owner, writer = (
         PostgresStore(roles.url(role), schema="growing", vectors="vector", ef_search=100)
@@ -251,7 +251,7 @@ def test_the_script_may_be_run_again_and_beside_other_programs(roles: Roles) -> 
     run_script(roles.admin, roles.names, "-v", "shared=1")
 
     with closing(roles.store("reader")) as store:
-        assert len(store.known()) == 3
+        assert len(store.stored_documents()) == 3
 
 
 def test_an_administrator_need_not_be_a_superuser(database_url: str) -> None:

@@ -18,9 +18,9 @@ from psycopg import errors, sql
 from psycopg.conninfo import make_conninfo
 
 from quoth.errors import IndexFault, IndexMismatch
-from quoth.stores.postgres import PostgresStore, migrate, versions
-from quoth.stores.postgres.connections import Connection
-from quoth.stores.postgres.versions import Migration
+from quoth.stores.postgres import PostgresStore, migrate, postgres_schema
+from quoth.stores.postgres.postgres_connections import Connection
+from quoth.stores.postgres.postgres_schema import Migration
 
 from .contract import CORPUS, question, search, write
 from .fakes import HashEmbedder, numbered, split
@@ -50,9 +50,9 @@ def connection(database_url: str, schema: str) -> Iterator[Connection]:
 
 def with_another(monkeypatch: pytest.MonkeyPatch, statements: str) -> int:
     """Pretend that the program has one migration more; return its version."""
-    known = versions.migrations()
-    added = Migration(versions.latest() + 1, "added", statements)
-    monkeypatch.setattr(versions, "migrations", lambda: (*known, added))
+    known = postgres_schema.migrations()
+    added = Migration(postgres_schema.latest() + 1, "added", statements)
+    monkeypatch.setattr(postgres_schema, "migrations", lambda: (*known, added))
     return added.version
 
 
@@ -65,7 +65,7 @@ def applied(connection: Connection) -> list[int]:
 
 def test_a_newer_schema_is_refused_by_every_command(store: PostgresStore, connection: Connection) -> None:
     connection.execute("INSERT INTO migrations (version, name) VALUES (999, 'of tomorrow')")
-    for attempt in (store.known, lambda: serves_the_old_generation(store), lambda: write(store, [NEW])):
+    for attempt in (store.stored_documents, lambda: serves_the_old_generation(store), lambda: write(store, [NEW])):
         with pytest.raises(IndexMismatch, match="999") as raised:
             attempt()
         assert "Update Quoth" in said(raised.value)
@@ -96,7 +96,7 @@ def test_a_migration_that_fails_changes_nothing(
         with_another(patched, f"{COLUMN}; ALTER TABLE nowhere ADD COLUMN colour text")
         with pytest.raises(IndexFault, match="nowhere"):
             write(store, [NEW])
-    assert applied(connection) == [*range(1, versions.latest() + 1)]
+    assert applied(connection) == [*range(1, postgres_schema.latest() + 1)]
     with pytest.raises(errors.UndefinedColumn):
         connection.execute("SELECT colour FROM documents")
     assert serves_the_old_generation(store)
@@ -105,11 +105,13 @@ def test_a_migration_that_fails_changes_nothing(
 def test_a_second_migration_waits_for_the_first_and_does_nothing(
     database_url: str, schema: str, store: PostgresStore, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    latest = with_another(monkeypatch, f"{COLUMN}; SELECT pg_sleep(1)")
-    first = Beside(lambda: migrate(database_url, schema))
-    wait_until_waiting(connection, "Timeout")
-    second = Beside(lambda: migrate(database_url, schema))
+    latest = with_another(monkeypatch, f"{COLUMN}; SELECT pg_advisory_xact_lock(1)")
+    connection.execute("SELECT pg_advisory_lock(1)")  # which the first waits for, and the second for the first
+    first = Beside(lambda: migrate(database_url, schema)[2])
     wait_until_waiting(connection, "Lock")
+    second = Beside(lambda: migrate(database_url, schema)[2])
+    wait_until_waiting(connection, "Lock", statements=2)
+    connection.execute("SELECT pg_advisory_unlock(1)")
     assert (first.result(), second.result()) == (latest, latest)
     assert applied(connection) == [*range(1, latest + 1)]
     assert serves_the_old_generation(store)
@@ -127,7 +129,8 @@ def test_the_first_two_migrations_of_a_database_do_not_collide(database_url: str
             url = make_conninfo(database_url, dbname=database)
             # In schemas of their own, and still each would make the extension.
             done = [Beside(partial(migrate, url, schema)) for schema in ("one", "two", "three", "three")]
-            assert [one.result() for one in done] == [versions.latest()] * 4
+            results = [one.result() for one in done]
+            assert [isinstance(one, tuple) and one[2] for one in results] == [postgres_schema.latest()] * 4
         finally:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 
@@ -137,9 +140,10 @@ def test_a_process_that_is_killed_in_mid_migration_leaves_nothing_and_no_lock(
 ) -> None:
     slow = f"{COLUMN}; SELECT pg_sleep(600)"
     program = (
-        "from quoth.stores.postgres import migrate, versions\n"
-        f"all = (*versions.migrations(), versions.Migration({versions.latest() + 1}, 'slow', {slow!r}))\n"
-        "versions.migrations = lambda: all\n"
+        "from quoth.stores.postgres import migrate, postgres_schema\n"
+        f"added = postgres_schema.Migration({postgres_schema.latest() + 1}, 'slow', {slow!r})\n"
+        "all = (*postgres_schema.migrations(), added)\n"
+        "postgres_schema.migrations = lambda: all\n"
         f"migrate({database_url!r}, {schema!r})\n"
     )
     child = subprocess.Popen([sys.executable, "-c", program], cwd=TESTS)
@@ -150,8 +154,8 @@ def test_a_process_that_is_killed_in_mid_migration_leaves_nothing_and_no_lock(
         assert child.wait(60) == -signal.SIGKILL
     # The server notices that its client is gone, although the statement would take ten minutes more.
     latest = with_another(monkeypatch, COLUMN)
-    monkeypatch.setattr(versions, "_LOCK_TIMEOUT", "30s")
-    assert migrate(database_url, schema) == latest
+    monkeypatch.setattr(postgres_schema, "_LOCK_TIMEOUT", "30s")
+    assert migrate(database_url, schema)[2] == latest
     assert applied(connection) == [*range(1, latest + 1)]
     assert serves_the_old_generation(store)
 

@@ -12,7 +12,9 @@ pytest.importorskip("psycopg", reason="psycopg is not installed")
 
 from quoth.errors import IndexBusy, IndexFault, IndexUnwritable
 from quoth.protocols import Progress
-from quoth.stores.postgres import PostgresStore, publish, writer
+from quoth.stores.postgres import PostgresStore
+from quoth.stores.postgres import postgres_publish as publish
+from quoth.stores.postgres import postgres_writer as writer
 from quoth.types import SplitDocument, Vectors
 
 from .contract import question, search, texts, write
@@ -79,7 +81,7 @@ def finishes(store: PostgresStore, put: Iterator[SplitDocument] | Sequence[Split
     """Write the same again, and say how many texts that embeds."""
     embedder = HashEmbedder()
     info = write(store, put, embedder=embedder)
-    assert info.documents == len(store.known())
+    assert info.documents == len(store.stored_documents())
     return len(embedder.embedded)
 
 
@@ -87,7 +89,7 @@ def finishes(store: PostgresStore, put: Iterator[SplitDocument] | Sequence[Split
 def test_a_writer_that_is_cut_off_while_it_embeds_keeps_what_it_has(
     server: OwnServer, store: PostgresStore, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_CHUNK", CHUNK)
+    monkeypatch.setattr(writer, "CHUNK", CHUNK)
 
     def cut() -> None:
         if how == "restarted":
@@ -207,14 +209,14 @@ def starved(store: PostgresStore, disk: Path, put: Sequence[SplitDocument], dime
             assert texts(reader.search(question("old"))) == {"The old sentence."}
     leave_room(disk, 100)
     write(store, put, embedder=third)
-    assert set(store.known()) == {"old.md", *(one.document.id for one in put)}
+    assert set(store.stored_documents()) == {"old.md", *(one.document.id for one in put)}
     return len(first.embedded), len(third.embedded)
 
 
 def test_a_disk_that_fills_up_while_vectors_are_kept_costs_one_chunk(
     server: OwnServer, schema: str, crowded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_CHUNK", CHUNK)
+    monkeypatch.setattr(writer, "CHUNK", CHUNK)
     with closing(store_at(server.url(dbname="crowded"), schema)) as store:
         before, after = starved(store, crowded, [numbered("large.md", 800)], dimension=1500)
     assert CHUNK < before < 800
@@ -247,7 +249,7 @@ def test_a_server_that_stops_because_its_log_has_no_room_loses_nothing() -> None
             server.start()
             assert serves_the_old_generation(store)
             write(store, put)
-            assert len(store.known()) == 4
+            assert len(store.stored_documents()) == 4
         server.end()
 
 
@@ -269,7 +271,7 @@ def test_a_server_without_pgvector_is_told_what_to_install(server: OwnServer, ba
         with pytest.raises(IndexFault, match="lacks the extension 'vector', and the server does not have it") as raised:
             write(store, [NEW])
         assert "Install pgvector" in said(raised.value)
-        assert store.known() == {}
+        assert store.stored_documents() == {}
         with administrator(server, dbname="bare") as connection:
             assert connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None
             connection.execute("ALTER DATABASE bare RESET extension_control_path")

@@ -18,8 +18,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from quoth.errors import IndexBusy, IndexFault, IndexMismatch, IndexUnwritable
 from quoth.protocols import Progress
-from quoth.stores.postgres import PostgresStore, publish
-from quoth.stores.postgres.connections import Connection
+from quoth.stores.postgres import PostgresStore
+from quoth.stores.postgres import postgres_publish as publish
+from quoth.stores.postgres.postgres_connections import Connection
 from quoth.types import SplitDocument, Vectors
 
 from .contract import CORPUS, question, search, texts, write
@@ -106,7 +107,7 @@ def test_a_writer_does_not_wait_for_one_that_embeds(store: PostgresStore, connec
     try:
         assert slow.asked.wait(60)
         quick = write(store, [split("quick.md", "A quick sentence.")])
-        assert set(store.known()) == {"old.md", "quick.md"}
+        assert set(store.stored_documents()) == {"old.md", "quick.md"}
     finally:
         slow.go_on.set()
         thread.join()
@@ -173,10 +174,10 @@ def test_a_writer_that_waits_too_long_is_told_that_the_index_is_busy(
     connection.execute("SELECT pg_advisory_lock_shared(%s, -1)", (lock,))  # as any writer does
     with pytest.raises(IndexBusy):
         write(store, profile=("other", "name: other\n"))
-    assert set(store.known()) == {"old.md", "other.md"}
+    assert set(store.stored_documents()) == {"old.md", "other.md"}
     connection.execute("SELECT pg_advisory_unlock_all()")
     write(store, [split("same.md", "A new sentence.")])
-    assert "same.md" in store.known()
+    assert "same.md" in store.stored_documents()
 
 
 def test_a_vector_that_another_writer_removes_meanwhile_is_not_missed(
@@ -219,7 +220,7 @@ def test_a_model_that_changed_meanwhile_is_not_mixed_in(store: PostgresStore) ->
         thread.join()
 
     assert [type(error) for error in failures] == [IndexMismatch]
-    assert set(store.known()) == {"old.md"}
+    assert set(store.stored_documents()) == {"old.md"}
 
 
 def test_a_reader_sees_the_whole_old_index_while_a_writer_publishes(
@@ -289,7 +290,7 @@ def test_a_writer_that_is_killed_while_publishing_leaves_nothing_half_done(
     embedder = HashEmbedder()
     write(store, (numbered(f"doc{one}.md", 20) for one in range(3)), remove=["old.md"], embedder=embedder)
     assert embedder.embedded == []
-    assert set(store.known()) == {"doc0.md", "doc1.md", "doc2.md"}
+    assert set(store.stored_documents()) == {"doc0.md", "doc1.md", "doc2.md"}
     assert is_whole(connection)
 
 
@@ -385,7 +386,7 @@ def test_a_user_who_may_not_add_the_extension_is_told_who_can(plain_user: str) -
         with pytest.raises(IndexUnwritable, match="vector") as raised:
             write(store, CORPUS)
         assert "CREATE EXTENSION vector" in raised.value.hint
-        assert store.known() == {}
+        assert store.stored_documents() == {}
 
 
 def test_a_user_with_the_right_to_read_can_only_read(
@@ -395,7 +396,7 @@ def test_a_user_with_the_right_to_read_can_only_read(
     reader = make_conninfo(database_url, user=user)
     with closing(PostgresStore(reader, schema=schema, vectors="vector", ef_search=100)) as other:
         with pytest.raises(IndexFault, match="permission denied"):
-            other.known()
+            other.stored_documents()
         for grant in ("GRANT USAGE ON SCHEMA {} TO {}", "GRANT SELECT ON ALL TABLES IN SCHEMA {} TO {}"):
             connection.execute(sql.SQL(grant).format(sql.Identifier(schema), sql.Identifier(str(user))))
         try:

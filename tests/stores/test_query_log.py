@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -17,10 +18,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from quoth.errors import QuothError
-from quoth.quality import Tally, quality_of, summary_of
-from quoth.stores.query_log import REST_SECONDS, QueryLog
-from quoth.stores.query_rows import QueryEntry, entry_of
-from quoth.types import Filters, QuestionKind, Source, Status
+from quoth.passages.quality import SourceRelevance, quality_of
+from quoth.stores.query_log_file import QueryLog
+from quoth.stores.query_log_rows import REST_SECONDS, QueryEntry
+from quoth.types import Filters, FoundBy, Retrieval
 from retrievals import retrieval
 
 FILTERS = Filters(
@@ -32,12 +33,12 @@ TESTS = Path(__file__).parents[1]
 WRITER = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from stores.test_query_log import QueryLog, numbered
+from stores.test_query_log import QueryLog, numbered, write
 if sys.argv[4:] == ["nobody"] and os.getuid() == 0: os.setuid(65534)
 log = QueryLog(sys.argv[2])
 sys.stdin.readline()
 for number in range(int(sys.argv[3])):
-    log.add(numbered(number))
+    write(log, numbered(number))
     print(number, flush=True)
 log.close()
 """
@@ -51,14 +52,18 @@ class Clock:
         return self.now
 
 
-def entry(question: str = "How deep is it sown?", *, at: str = "2026-01-31T08:00:00+00:00") -> QueryEntry:
-    passages = ((Source.BOTH, 0.9), (Source.FULL_TEXT, 1 / 3), (Source.VECTOR, 0.7), (Source.VECTOR, 0.1 + 0.2))
-    got = retrieval(*passages, question=question, filters=FILTERS, degraded=("dense", "llm"))
-    return entry_of(got, time=at, milliseconds=12.75)
+def entry(question: str = "How deep is it sown?", *, at: str = "2026-01-31T08:00:00+00:00") -> tuple[Retrieval, str]:
+    """A retrieval, and its time."""
+    passages = ((FoundBy.BOTH, 0.9), (FoundBy.FULL_TEXT, 1 / 3), (FoundBy.VECTOR, 0.7), (FoundBy.VECTOR, 0.1 + 0.2))
+    return retrieval(*passages, question=question, filters=FILTERS, degraded=("dense", "llm")), at
 
 
-def numbered(number: int) -> QueryEntry:
+def numbered(number: int) -> tuple[Retrieval, str]:
     return entry(f"question {number}", at=f"2026-01-31T08:{number // 60 % 60:02}:{number % 60:02}Z")
+
+
+def write(log: QueryLog, timed: tuple[Retrieval, str]) -> None:
+    log.record(timed[0], time=timed[1], milliseconds=12.75)
 
 
 def writer(path: Path, count: int, *options: str) -> subprocess.Popen[str]:
@@ -88,27 +93,39 @@ def log(path: Path, clock: Clock) -> Iterator[QueryLog]:
     one.close()
 
 
-def test_an_entry_comes_back_as_it_was(log: QueryLog) -> None:
-    written = entry("Wie tief? \x00 😀 'quoted'; DROP TABLE queries", at="2026-01-31T08:00:00.250000+00:00")
-    log.add(written)
+def test_an_entry_comes_back_as_it_was(log: QueryLog, path: Path) -> None:
+    written, at = entry("Wie tief? \x00 😀 'quoted'; DROP TABLE queries", at="2026-01-31T08:00:00.250000+00:00")
+    write(log, (written, at))
 
     [read] = log.entries(None, None)
 
-    assert read == written
-    assert read.kind is QuestionKind.GENERAL
-    assert read.quality.sources[Source.VECTOR] == Tally(2, 1.0)
+    assert read == QueryEntry(at, written.question.text, quality_of(written))
+    assert read.quality.sources[FoundBy.VECTOR] == SourceRelevance(2, 1.0)
     assert read.quality.degraded == ("dense", "llm")
+    with closing(sqlite3.connect(path)) as connection:
+        [row] = connection.execute(
+            "SELECT kind, best, lexical_weight, dense_weight, filters, milliseconds FROM queries"
+        )
+    assert row[:4] == ("general", written.best, *written.weights)
+    assert json.loads(row[4]) == {
+        "doc_ids": ["b.md", "a.md"],
+        "tags": {"crop": ["wheat", "canola"]},
+        "document_types": ["ccr"],
+        "is_binding": True,
+        "as_of": None,
+    }
+    assert row[5] == 12.75
 
 
 def test_a_lone_surrogate_is_no_reason_to_lose_an_entry(log: QueryLog) -> None:
-    log.add(entry("How \ud800 deep?"))
+    write(log, entry("How \ud800 deep?"))
 
     assert [one.question for one in log.entries(None, None)] == ["How ? deep?"]
 
 
 def test_times_are_compared_whatever_form_they_are_given_in(log: QueryLog) -> None:
     for at in ("2026-01-31T08:00:01Z", "2026-01-31T09:30:00+02:00", "2026-01-31T08:00:01.5Z", "2026-01-30"):
-        log.add(entry(at=at))
+        write(log, entry(at=at))
 
     times = [one.time[8:23] for one in log.entries(None, None)]
 
@@ -121,7 +138,7 @@ def test_times_are_compared_whatever_form_they_are_given_in(log: QueryLog) -> No
 
 def test_the_latest_are_given_in_the_order_of_their_time(log: QueryLog) -> None:
     for number in (3, 1, 2, 2, 0):
-        log.add(numbered(number))
+        write(log, numbered(number))
 
     assert [one.question for one in log.entries(None, 3)] == ["question 2", "question 2", "question 3"]
     assert log.entries(None, 0) == ()
@@ -129,7 +146,7 @@ def test_the_latest_are_given_in_the_order_of_their_time(log: QueryLog) -> None:
 
 
 def test_a_time_that_is_none_is_told(log: QueryLog) -> None:
-    log.add(entry())
+    write(log, entry())
 
     with pytest.raises(QuothError, match="'yesterday' is not a time") as caught:
         log.entries("yesterday", None)
@@ -138,26 +155,16 @@ def test_a_time_that_is_none_is_told(log: QueryLog) -> None:
 
 
 def test_a_wrong_time_does_not_break_a_question(log: QueryLog, caplog: pytest.LogCaptureFixture) -> None:
-    log.add(entry(at="now"))
+    write(log, entry(at="now"))
 
     assert "'now' is not a time" in caplog.text
-
-
-def test_a_summary_is_that_of_the_entries(log: QueryLog) -> None:
-    nothing = retrieval(status=Status.NO_RESULTS)
-    log.add(entry())
-    log.add(entry_of(nothing, time="2026-02-01T00:00:00Z", milliseconds=1.0))
-
-    assert log.summary(None, None) == summary_of([entry().quality, quality_of(nothing)])
-    assert log.summary("2026-02-01", None).statuses[Status.NO_RESULTS] == 1
-    assert log.summary("2026-03-01", None).queries == 0
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
 def test_only_its_owner_can_read_it(log: QueryLog, path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        log.add(entry())
+        write(log, entry())
     finally:
         os.umask(before)
 
@@ -175,12 +182,12 @@ def test_nothing_is_made_before_the_first_entry(log: QueryLog, path: Path) -> No
 
 
 def test_it_is_merged_into_one_file_when_it_is_closed(log: QueryLog, path: Path) -> None:
-    log.add(entry())
+    write(log, entry())
     log.close()
 
     assert [one.name for one in path.parent.iterdir()] == ["queries.db"]
     assert len(log.entries(None, None)) == 1
-    log.add(entry())
+    write(log, entry())
     assert len(log.entries(None, None)) == 2
 
 
@@ -189,7 +196,7 @@ def test_threads_lose_nothing(path: Path) -> None:
 
     def work(log: QueryLog, worker: int) -> None:
         for number in range(25):
-            log.add(numbered(worker * 100 + number))
+            write(log, numbered(worker * 100 + number))
             log.entries(None, 1)
 
     workers = [threading.Thread(target=work, args=((shared, other)[worker % 2], worker)) for worker in range(6)]
@@ -229,7 +236,7 @@ def test_a_process_killed_while_it_writes_loses_nothing_that_it_had_written(path
                 last = int(process.stdout.readline())
             process.send_signal(signal.SIGKILL)
             last += len(process.stdout.readlines())
-        survivor.add(entry("survivor"))
+        write(survivor, entry("survivor"))
         kept = [one.question for one in survivor.entries(None, None)]
         total += last + 2
         assert total <= len(kept) <= total + 1  # the last one can have been written and not told
@@ -243,14 +250,14 @@ def test_a_child_process_does_not_spoil_the_log_of_its_parent(path: Path) -> Non
     program = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from stores.test_query_log import QueryLog, numbered
+from stores.test_query_log import QueryLog, numbered, write
 log = QueryLog(sys.argv[2])
-log.add(numbered(0))
+write(log, numbered(0))
 child = os.fork()
-log.add(numbered(1 if child == 0 else 2))
+write(log, numbered(1 if child == 0 else 2))
 if child == 0: os._exit(0)
 os.waitpid(child, 0)
-log.add(numbered(3))
+write(log, numbered(3))
 print(sorted(one.question for one in log.entries(None, None)))
 log.close()
 """
@@ -269,11 +276,11 @@ def moved(path: Path, *endings: str) -> Path:
 
 def test_a_log_that_is_moved_away_is_begun_anew(log: QueryLog, path: Path) -> None:
     other = QueryLog(path)
-    log.add(entry("mine"))
-    other.add(entry("yours"))
+    write(log, entry("mine"))
+    write(other, entry("yours"))
     place = moved(path, "", "-wal", "-shm")
-    log.add(entry("my new one"))
-    other.add(entry("your new one"))
+    write(log, entry("my new one"))
+    write(other, entry("your new one"))
 
     assert [one.question for one in log.entries(None, None)] == ["my new one", "your new one"]
     assert [one.question for one in QueryLog(place).entries(None, None)] == ["mine", "yours"]
@@ -283,15 +290,15 @@ def test_a_log_that_is_moved_away_is_begun_anew(log: QueryLog, path: Path) -> No
 def test_a_log_that_is_moved_away_by_half_waits_for_the_rest(
     log: QueryLog, path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    log.add(entry("old"))
+    write(log, entry("old"))
     moved(path, "")
-    log.add(entry("lost"))
+    write(log, entry("lost"))
     assert f"{path}-wal belongs to a log that was moved away without it" in caplog.text
     assert not path.exists()
 
     place = moved(path, "-wal", "-shm")
     clock.now += REST_SECONDS
-    log.add(entry("new"))
+    write(log, entry("new"))
 
     assert [one.question for one in log.entries(None, None)] == ["new"]
     assert [one.question for one in QueryLog(place).entries(None, None)] == ["old"]
@@ -303,7 +310,7 @@ def foreign() -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         place = Path(folder) / "queries.db"
         log = QueryLog(place)
-        log.add(entry())
+        write(log, entry())
         log.close()
         place.chmod(0o444)
         Path(folder).chmod(0o555)
@@ -338,14 +345,14 @@ def test_a_full_disk_drops_entries_and_harms_none_that_are_there(path: Path) -> 
     program = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])
-from stores.test_query_log import QueryLog, numbered
+from stores.test_query_log import QueryLog, numbered, write
 log = QueryLog(sys.argv[2], clock=iter(range(0, 10**6, 10)).__next__)
-log.add(numbered(0))
+write(log, numbered(0))
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))
-for number in range(1, 200): log.add(numbered(number))
+for number in range(1, 200): write(log, numbered(number))
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-log.add(numbered(200))
+write(log, numbered(200))
 print([one.question for one in log.entries(None, None)][-1])
 log.close()
 """
@@ -363,7 +370,7 @@ log.close()
 def damaged(path: Path, how: str) -> None:
     log = QueryLog(path)
     for number in range(200):
-        log.add(numbered(number))
+        write(log, numbered(number))
     log.close()
     content = path.read_bytes()
     match how:
@@ -386,7 +393,7 @@ def test_a_damaged_file_breaks_no_question_and_is_named(
     damaged(path, how)
     content = path.read_bytes()
     for _ in range(3):
-        log.add(entry())
+        write(log, entry())
         clock.now += REST_SECONDS
 
     assert [record.levelname for record in caplog.records] == ["WARNING"]
@@ -398,10 +405,10 @@ def test_a_damaged_file_breaks_no_question_and_is_named(
 
 
 def test_a_damaged_entry_is_a_named_error(log: QueryLog, path: Path) -> None:
-    log.add(entry())
+    write(log, entry())
     log.close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE queries SET filters = '{'")
+        connection.execute("UPDATE queries SET degraded = '{'")
 
     with pytest.raises(QuothError, match="holds an entry that cannot be read"):
         log.entries(None, None)
@@ -413,7 +420,7 @@ def test_the_database_of_another_program_is_left_alone(
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE accounts (name TEXT)")
     content = path.read_bytes()
-    log.add(entry())
+    write(log, entry())
 
     assert "is not a query log" in caplog.text
     assert path.read_bytes() == content
@@ -423,12 +430,12 @@ def test_the_database_of_another_program_is_left_alone(
 
 
 def test_a_newer_version_is_refused_clearly(log: QueryLog, path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    log.add(entry())
+    write(log, entry())
     log.close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 2")
 
-    log.add(entry())
+    write(log, entry())
 
     assert "version 2" in caplog.text
     with pytest.raises(QuothError, match="version 2, and this quoth knows version 1") as caught:
@@ -438,7 +445,7 @@ def test_a_newer_version_is_refused_clearly(log: QueryLog, path: Path, caplog: p
 
 def test_a_folder_in_its_place_is_named(log: QueryLog, path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.mkdir()
-    log.add(entry())
+    write(log, entry())
 
     assert "cannot be written" in caplog.text
     with pytest.raises(QuothError, match="cannot be read"):
@@ -446,14 +453,15 @@ def test_a_folder_in_its_place_is_named(log: QueryLog, path: Path, caplog: pytes
 
 
 def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    QueryLog(tmp_path / "none" / "queries.db").add(entry())
+    write(QueryLog(tmp_path / "none" / "queries.db"), entry())
 
     assert "cannot be written" in caplog.text
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_score_that_is_no_number_breaks_no_question(log: QueryLog, caplog: pytest.LogCaptureFixture) -> None:
-    log.add(replace(entry(), best=float("nan")))
+    got, at = entry()
+    write(log, (replace(got, best=float("nan")), at))
 
     assert "cannot be written" in caplog.text
 
@@ -461,19 +469,19 @@ def test_a_score_that_is_no_number_breaks_no_question(log: QueryLog, caplog: pyt
 def test_a_locked_log_is_left_alone_until_it_is_free_again(
     log: QueryLog, path: Path, clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quoth.stores.query_log.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("quoth.stores.query_log_file.BUSY_SECONDS", 0.05)
     caplog.set_level(logging.WARNING)
-    log.add(entry("before"))
+    write(log, entry("before"))
     with closing(sqlite3.connect(path, isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         log.close()
         begun = time.monotonic()
         for _ in range(1_000):  # were each one to wait, this would take a minute
-            log.add(entry("lost"))
+            write(log, entry("lost"))
         assert time.monotonic() - begun < 30
         holder.execute("COMMIT")
     clock.now += REST_SECONDS
-    log.add(entry("after"))
+    write(log, entry("after"))
 
     assert sorted(one.question for one in log.entries(None, None)) == ["after", "before"]
     assert [record.levelname for record in caplog.records] == ["WARNING"]

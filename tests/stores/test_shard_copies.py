@@ -11,20 +11,22 @@ import pytest
 
 from quoth.errors import IndexDamaged
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.places import Place, open_place
-from quoth.stores.sharded import ShardedStore, assign, fetched, manifest
-from quoth.stores.sharded import publish as publish_shards
+from quoth.stores.locations import Location, open_location
+from quoth.stores.sharded import ShardedStore, assign, shard_copies
+from quoth.stores.sharded import cluster_manifest as manifest
 
 from .fakes import PROFILE, HashEmbedder, split
 from .object_storage import BUCKET, Storage, object_storage
+from .shards import publish as publish_shards
 
 READ = """
 import sys
 from pathlib import Path
-from quoth.stores.places import open_place
-from quoth.stores.sharded import fetched, manifest
-place = open_place(sys.argv[1])
-held = fetched.fetched(place, manifest.read(place).shards[0], cache=Path(sys.argv[2]))
+from quoth.stores.locations import open_location
+from quoth.stores.sharded import shard_copies as fetched
+from quoth.stores.sharded import cluster_manifest as manifest
+place = open_location(sys.argv[1])
+held = fetched.fetch_shard(place, manifest.read(place).shards[0], cache=Path(sys.argv[2]))
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -36,7 +38,7 @@ def storage() -> Iterator[Storage]:
         yield found
 
 
-def publish(place: Place, folder: Path, *texts: str, name: str) -> None:
+def publish(place: Location, folder: Path, *texts: str, name: str) -> None:
     """Put an index of two shards into object storage, whose folders have names that begin so."""
     documents = [split(f"{number}.md", text) for number, text in enumerate(texts)]
     named = [f"{name}-{number}" for number in range(2)]
@@ -54,8 +56,8 @@ def publish(place: Place, folder: Path, *texts: str, name: str) -> None:
 
 
 @pytest.fixture
-def place(storage: Storage, tmp_path: Path) -> Place:
-    found = open_place(f"s3://{BUCKET}/{tmp_path.name}")
+def place(storage: Storage, tmp_path: Path) -> Location:
+    found = open_location(f"s3://{BUCKET}/{tmp_path.name}")
     publish(found, tmp_path / "made", "Sow it.", "Roll it.", "Hoe it.", name="old")
     return found
 
@@ -64,50 +66,50 @@ def copies(cache: Path) -> set[str]:
     return {path.name for path in cache.glob("shards/*/*") if path.is_dir()}
 
 
-def test_a_copy_is_shared_by_those_who_read_it(place: Place, tmp_path: Path) -> None:
+def test_a_copy_is_shared_by_those_who_read_it(place: Location, tmp_path: Path) -> None:
     entry = manifest.read(place).shards[0]
     arguments = [sys.executable, "-c", READ, place.uri, str(tmp_path / "cache")]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        first = fetched.fetched(place, entry, cache=tmp_path / "cache")  # and does not wait for ever
-        second = fetched.fetched(place, entry, cache=tmp_path / "cache")
-        fetched.tidy(place, cache=tmp_path / "cache", keep=())
+        first = shard_copies.fetch_shard(place, entry, cache=tmp_path / "cache")  # and does not wait for ever
+        second = shard_copies.fetch_shard(place, entry, cache=tmp_path / "cache")
+        shard_copies.remove_unused(place, cache=tmp_path / "cache", keep=())
         assert first.folder == second.folder
         assert copies(tmp_path / "cache") == {entry.folder}
         other.communicate("")
     del first, second
 
-    fetched.tidy(place, cache=tmp_path / "cache", keep=())
+    shard_copies.remove_unused(place, cache=tmp_path / "cache", keep=())
 
     assert copies(tmp_path / "cache") == set()
-    assert fetched.fetched(place, entry, cache=tmp_path / "cache").folder.is_dir()
+    assert shard_copies.fetch_shard(place, entry, cache=tmp_path / "cache").folder.is_dir()
 
 
 def test_a_copy_that_is_not_whole_is_made_again_unless_somebody_reads_it(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetched, "_PAUSE", 0.001)
+    monkeypatch.setattr(shard_copies, "_PAUSE", 0.001)
     entry = manifest.read(place).shards[0]
-    held = fetched.fetched(place, entry, cache=tmp_path)
+    held = shard_copies.fetch_shard(place, entry, cache=tmp_path)
     database = held.folder / "quoth.db"
     content = database.read_bytes()
     database.write_bytes(content[:-1])
 
     with pytest.raises(IndexDamaged, match="is damaged, and another process reads it"):
-        fetched.fetched(place, entry, cache=tmp_path)
+        shard_copies.fetch_shard(place, entry, cache=tmp_path)
     del held
 
-    assert (fetched.fetched(place, entry, cache=tmp_path).folder / "quoth.db").read_bytes() == content
+    assert (shard_copies.fetch_shard(place, entry, cache=tmp_path).folder / "quoth.db").read_bytes() == content
 
 
-def test_a_store_lets_go_of_the_generation_before_when_nobody_reads_it(place: Place, tmp_path: Path) -> None:
+def test_a_store_lets_go_of_the_generation_before_when_nobody_reads_it(place: Location, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     store = ShardedStore(place.uri, cache=cache)
     with store.read() as before:
         assert copies(cache) == {"old-0", "old-1"}
         publish(place, tmp_path / "again", *(["Sow it again."] * 4), name="new")
-        store._kept = None  # a manifest is taken for the newest for some seconds
+        store._cached = None  # a manifest is taken for the newest for some seconds
         with store.read() as after:
             assert after.info.documents == 4
         assert before.document("0.md") is not None  # it is still there

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quoth.errors import IndexUnwritable
-from quoth.stores.embedded.shards import lot
-from quoth.stores.sharded import ShardedStore, assign, merge
-from quoth.stores.sharded.values import Hit, Place, Scored
+from quoth.stores.embedded.generations import partition_hash
+from quoth.stores.sharded import ShardedStore, assign
+from quoth.stores.sharded import merge_shards as merge
+from quoth.stores.sharded.shard_protocol import BoundedHit, ScoredHit, TieBreak
 from quoth.types import NO_FILTERS, Filters, Query, SplitDocument
 
 from .contract import CORPUS, NewStore, StoreContract, question, search
@@ -55,23 +56,23 @@ def test_a_document_is_always_in_the_same_shard() -> None:
 def test_documents_are_spread_evenly_over_the_shards_and_over_the_parts_of_each() -> None:
     ids = [f"{number}.md" for number in range(4000)]
     for shards in (2, 3, 4, 8):
-        spread = Counter((assign(one, shards), lot(one) % 4) for one in ids)
+        spread = Counter((assign(one, shards), partition_hash(one) % 4) for one in ids)
 
         assert len(spread) == 4 * shards
         assert max(spread.values()) < 1.4 * len(ids) / (4 * shards)
 
 
 def test_the_whole_describes_itself_as_one_index_would(tmp_path: Path) -> None:
-    one, several = both(tmp_path, CORPUS, shards=3, smallest_shard=4096)
+    one, several = both(tmp_path, CORPUS, shards=3, smallest_partition=4096)
 
     with one.read() as alone, several.read() as together:
         assert together.info == alone.info
         assert together.documents() == alone.documents()
         assert together.documents(["empty.md", "no.md"]) == alone.documents(["empty.md", "no.md"])
         assert together.documents([]) == ()
-    assert several.known() == one.known()
+    assert several.stored_documents() == one.stored_documents()
     assert several.kind == one.kind
-    assert several.place == str(tmp_path / "several")
+    assert several.location == str(tmp_path / "several")
     assert several.size() > 0
     assert several.published() == pytest.approx((tmp_path / "several/cluster.json").stat().st_mtime)
     several.close()
@@ -79,7 +80,7 @@ def test_the_whole_describes_itself_as_one_index_would(tmp_path: Path) -> None:
 
 
 def test_it_cannot_be_written_as_a_whole(tmp_path: Path) -> None:
-    _, several = both(tmp_path, CORPUS, shards=2, smallest_shard=4096)
+    _, several = both(tmp_path, CORPUS, shards=2, smallest_partition=4096)
 
     with pytest.raises(IndexUnwritable, match="made of shards") as refused:
         several.write([], remove=(), embedder=HashEmbedder(), profile=PROFILE, progress=None)
@@ -126,10 +127,10 @@ def questions() -> st.SearchStrategy[Query]:
 @settings(max_examples=16, deadline=None)
 @given(corpora(), st.integers(1, 5), st.lists(questions(), min_size=8, max_size=8), st.sampled_from([2, 8, 4096]))
 def test_the_candidates_are_those_of_one_index(
-    documents: list[SplitDocument], shards: int, asked: list[Query], smallest_shard: int
+    documents: list[SplitDocument], shards: int, asked: list[Query], smallest_partition: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        one, several = both(Path(folder), documents, shards=shards, smallest_shard=smallest_shard)
+        one, several = both(Path(folder), documents, shards=shards, smallest_partition=smallest_partition)
         for query in asked:
             alone, together = search(one, query), search(several, query)
 
@@ -144,7 +145,7 @@ def test_the_candidates_are_those_of_one_index(
 
 def test_equal_scores_at_the_cut_are_settled_as_in_one_index(tmp_path: Path) -> None:
     documents = [split(f"{number}.md", *["Same."] * 7) for number in range(24)]
-    one, several = both(tmp_path, documents, shards=4, smallest_shard=16)  # eight parts in one, two in each of four
+    one, several = both(tmp_path, documents, shards=4, smallest_partition=16)  # eight parts in one, two in each of four
 
     for count in (1, 5, 20, 60, 167, 168, 200):
         query = question("same", vector="Same.", candidates=count)
@@ -159,7 +160,7 @@ def test_what_only_seems_worse_in_its_shard_is_not_missed(tmp_path: Path) -> Non
     filler = " ".join(f"word{number}" for number in range(30))
     documents = [split(one, f"lime {number}", f"soil lime lime {filler}") for number, one in enumerate(short)]
     documents += [split(one, f"soil {number} {filler} {filler}") for number, one in enumerate(long)]
-    one, several = both(tmp_path, documents, shards=2, smallest_shard=4096)
+    one, several = both(tmp_path, documents, shards=2, smallest_partition=4096)
 
     for count in (1, 10, 39, 41, 79, 100):
         query = question("lime", "soil", candidates=count)
@@ -168,21 +169,21 @@ def test_what_only_seems_worse_in_its_shard_is_not_missed(tmp_path: Path) -> Non
 
 def test_more_hits_than_the_first_look_brings_are_all_weighed(tmp_path: Path) -> None:
     documents = [split(f"{number}.md", *[f"soil {'x ' * (place % 5)}" for place in range(60)]) for number in range(12)]
-    one, several = both(tmp_path, documents, shards=3, smallest_shard=64)
+    one, several = both(tmp_path, documents, shards=3, smallest_partition=64)
 
     query = question("soil", candidates=5)
     assert described(search(several, query)) == described(search(one, query))
 
 
 def test_a_shard_without_documents_is_no_harm(tmp_path: Path) -> None:
-    one, several = both(tmp_path, CORPUS[:1], shards=5, smallest_shard=4096)
+    one, several = both(tmp_path, CORPUS[:1], shards=5, smallest_partition=4096)
 
     query = question("canola", "starter", vector="canola")
     assert described(search(several, query)) == described(search(one, query))
 
 
 def test_shards_may_be_asked_at_once(tmp_path: Path) -> None:
-    one, _ = both(tmp_path, CORPUS, shards=3, smallest_shard=4096)
+    one, _ = both(tmp_path, CORPUS, shards=3, smallest_partition=4096)
     asked_in: set[int] = set()
     with ThreadPoolExecutor(3) as pool:
 
@@ -197,7 +198,7 @@ def test_shards_may_be_asked_at_once(tmp_path: Path) -> None:
 
 
 def test_only_the_shards_of_the_documents_asked_for_are_searched(tmp_path: Path) -> None:
-    both(tmp_path, CORPUS, shards=3, smallest_shard=4096)
+    both(tmp_path, CORPUS, shards=3, smallest_partition=4096)
     asked: list[Sequence[int]] = []
 
     def noted(ask: Callable[[int], _Given], shards: Sequence[int]) -> list[_Given]:
@@ -213,7 +214,7 @@ def test_only_the_shards_of_the_documents_asked_for_are_searched(tmp_path: Path)
 
 
 def test_what_shards_are_asked_and_give_can_be_sent_elsewhere(tmp_path: Path) -> None:
-    both(tmp_path, CORPUS, shards=3, smallest_shard=4096)
+    both(tmp_path, CORPUS, shards=3, smallest_partition=4096)
     sent = 0
 
     def by_post(ask: Callable[[int], _Given], shards: Sequence[int]) -> list[_Given]:
@@ -235,7 +236,12 @@ def test_what_shards_are_asked_and_give_can_be_sent_elsewhere(tmp_path: Path) ->
 
 
 def test_bounds_settle_what_they_can() -> None:
-    hits = [(0, Hit(1, 0.8, 0.9)), (1, Hit(1, 0.5, 0.6)), (1, Hit(2, 0.55, 0.58)), (0, Hit(2, 0.1, 0.2))]
+    hits = [
+        (0, BoundedHit(1, 0.8, 0.9)),
+        (1, BoundedHit(1, 0.5, 0.6)),
+        (1, BoundedHit(2, 0.55, 0.58)),
+        (0, BoundedHit(2, 0.1, 0.2)),
+    ]
 
     told = merge.contest(hits, 2)
     assert (told.certain, told.open, told.left) == (((0, 1),), ((1, 1), (1, 2)), 1)
@@ -247,11 +253,12 @@ def test_bounds_settle_what_they_can() -> None:
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 14), st.integers(0, 4)), max_size=90), st.integers(1, 6))
 def test_the_contest_never_loses_a_winner(drawn: list[tuple[int, int, int]], count: int) -> None:
     scored = [
-        (shard, Scored(row, min(1.0, true / 10), true / 10, Place(row % 3, "a", row)))
+        (shard, ScoredHit(row, min(1.0, true / 10), true / 10, TieBreak(row % 3, "a", row)))
         for row, (shard, true, _) in enumerate(drawn)
     ]
     hits = [
-        (shard, Hit(row, (true - slack) / 10, (true + slack) / 10)) for row, (shard, true, slack) in enumerate(drawn)
+        (shard, BoundedHit(row, (true - slack) / 10, (true + slack) / 10))
+        for row, (shard, true, slack) in enumerate(drawn)
     ]
     told = merge.contest(hits, count)
     left = merge.best([one for one in scored if (one[0], one[1].row) in told.open], told.left)

@@ -14,14 +14,15 @@ import pytest
 
 from quoth.errors import IndexBusy, IndexDamaged, IndexFault, IndexMismatch, NoIndex
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.places import open_place
-from quoth.stores.sharded import ShardedStore, assign, manifest, publish, write_shards
-from quoth.stores.sharded.build import folders
-from quoth.stores.sharded.local import LocalShard
-from quoth.stores.sharded.manifest import ShardEntry
+from quoth.stores.locations import open_location
+from quoth.stores.sharded import ShardedStore, assign
+from quoth.stores.sharded import cluster_manifest as manifest
+from quoth.stores.sharded.cluster_manifest import ShardEntry
+from quoth.stores.sharded.local_shard import LocalShard
 
 from .contract import CORPUS, question, search, texts, write
 from .fakes import PROFILE, HashEmbedder, split
+from .shards import folders, publish, write_shards
 
 FOLDERS = folders(3)
 
@@ -61,7 +62,7 @@ def test_what_is_written_is_read(place: Path) -> None:
     assert [entry.folder for entry in cluster.shards] == list(FOLDERS)
     assert cluster.evidence == 6
     assert cluster.info.documents == sum(entry.documents for entry in cluster.shards) == 4
-    home = open_place(place)
+    home = open_location(place)
     manifest.write(home, cluster, over=manifest.versioned(home)[1])
     assert manifest.read(place) == cluster
     listings = [f"{folder}.documents.jsonl" for folder in FOLDERS]
@@ -69,7 +70,7 @@ def test_what_is_written_is_read(place: Path) -> None:
 
 
 def test_two_who_publish_over_the_same_do_not_both(place: Path) -> None:
-    home = open_place(place)
+    home = open_location(place)
     cluster, version = manifest.versioned(home)
     manifest.write(home, replace(cluster, settings={"first": True}), over=version)
 
@@ -92,7 +93,7 @@ def test_without_the_file_there_is_no_index(place: Path) -> None:
 
     with pytest.raises(NoIndex), store.read():
         pass
-    assert (store.known(), store.published(), store.size()) == ({}, None, 0)
+    assert (store.stored_documents(), store.published(), store.size()) == ({}, None, 0)
 
 
 def test_a_file_that_may_not_be_read_says_so(place: Path) -> None:

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 import pytest
 
 from end_to_end.samples import EXAMPLES, sample_index
-from quoth.interfaces.python import Quoth
-from quoth.questions import read_questions
-from quoth.render import json_line, outcome_json
-from quoth.render_retrieval import retrieval_json
-from quoth.settings import Overrides
+from quoth.library import Quoth
+from quoth.output.render import json_line, outcome_json
+from quoth.output.render_retrieval import retrieval_json
+from quoth.overrides import Overrides
+from quoth.search.question_files import read_questions
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.sharded import ShardedStore, write_shards
+from quoth.stores.sharded import ShardedStore
 from quoth.types import Question
 
 from .replay import ReplayEmbedder, documents_of
+from .shards import write_shards
 
 SEARCHED = Overrides({"cache": {"result_seconds": 0}}, {}, {})
 """What one index found is not kept: it would be given again for the other, which has the same digest."""

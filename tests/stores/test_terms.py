@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quoth.text.terms import ANALYSIS_VERSION, index_terms, words
+from quoth.language.terms import ANALYSIS_VERSION, index_terms, words
 from quoth.types import unbroken
 
 

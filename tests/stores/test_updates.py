@@ -24,7 +24,7 @@ from .fakes import HashEmbedder, split
 
 TESTS = Path(__file__).parent.parent
 TOPICS = ("soil", "lime", "canola", "frost", "seed", "rye")
-SMALL = {"smallest_shard": 4}
+SMALL = {"smallest_partition": 4}
 """So that a few sentences make several shards."""
 LAYOUTS = {"exact": SMALL, "faiss": {**SMALL, "faiss_threshold": 2}, "one shard": {}}
 
@@ -112,7 +112,7 @@ def test_however_the_sentences_are_divided_the_scores_are_the_same(tmp_path: Pat
     asked = question(*TOPICS[:3], vector="frost seed", candidates=1000)
     found = []
     for size in (1, 4, 16, 4096):
-        store = EmbeddedStore(tmp_path / str(size), smallest_shard=size)
+        store = EmbeddedStore(tmp_path / str(size), smallest_partition=size)
         write(store, [document(f"{number}.md", number) for number in range(20)])
         with store.read() as reader:
             found.append(reader.search(asked))

@@ -10,11 +10,11 @@ import pytest
 
 from end_to_end.samples import EXAMPLES, sample_index
 from quoth.errors import QuestionError
-from quoth.evaluation.questions import Labelled, read_labelled
-from quoth.evaluation.stress import Plan, Stressed, read_plan, refusals, stress_set, true_premises
-from quoth.evaluation.swap import SwapKind
-from quoth.interfaces.python import Quoth
+from quoth.evaluation.labelled_questions import LabelledQuestion, read_labelled
+from quoth.library import Quoth
 from quoth.types import Abstention
+from stress.stress_set import Plan, Stressed, read_plan, refusals, stress_set, true_premises
+from stress.swap import SwapKind
 
 CORPORA = ("agriculture", "governance")
 
@@ -32,11 +32,11 @@ ANSWERED = 0.90
 
 
 @lru_cache
-def items(corpus: str) -> tuple[Labelled, ...]:
+def items(corpus: str) -> tuple[LabelledQuestion, ...]:
     return read_labelled(EXAMPLES / corpus / "questions.jsonl")
 
 
-def premises(corpus: str) -> tuple[Labelled, ...]:
+def premises(corpus: str) -> tuple[LabelledQuestion, ...]:
     return true_premises(items(corpus))
 
 
@@ -75,7 +75,7 @@ def test_every_kind_of_change_is_refused_as_often_as_its_floor_says(opened: dict
 
 @pytest.mark.parametrize("unchanged", [items, premises], ids=["questions", "premises"])
 def test_what_is_unchanged_is_still_answered(
-    unchanged: Callable[[str], tuple[Labelled, ...]], opened: dict[str, Quoth]
+    unchanged: Callable[[str], tuple[LabelledQuestion, ...]], opened: dict[str, Quoth]
 ) -> None:
     asked = [(corpus, item) for corpus in CORPORA for item in unchanged(corpus) if item.answerable]
     refused = [item.question.id for corpus, item in asked if isinstance(opened[corpus].ask(item.question), Abstention)]

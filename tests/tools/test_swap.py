@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.evaluation.swap import Pool, Swap, SwapKind, pool_of, swaps
+from stress.swap import Pool, Swap, SwapKind, pool_of, swaps
 
 POOL = pool_of(
     ["Who runs Verdanta Seeds?", "What does Greta Halvorsen advise?", "Is the MON-810 trait sold?"],
@@ -42,6 +42,7 @@ def test_a_place_is_exchanged_or_added() -> None:
     exchanged = changed("How many farms are in Ohio?", "Ohio has 900 farms.", kind=SwapKind.PLACE)
     added = changed("How deep is corn sown?", "Sow corn 4 cm deep.", kind=SwapKind.PLACE)
 
+    assert len(exchanged) == len(added) == 5
     assert all(one.before == "Ohio" and one.question == f"How many farms are in {one.after}?" for one in exchanged)
     assert all(one.before == "" and one.question == f"How deep is corn sown in {one.after}?" for one in added)
 
@@ -49,6 +50,7 @@ def test_a_place_is_exchanged_or_added() -> None:
 def test_a_phrase_is_put_in_front_where_the_end_would_not_bear_it() -> None:
     made = changed("What is it made of?", "It is made of clay.", kind=SwapKind.PLACE)
 
+    assert len(made) == 5
     assert all(one.question == f"In {one.after}, what is it made of?" for one in made)
 
 

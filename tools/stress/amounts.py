@@ -5,27 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from quoth.evaluation.substitutes import ASKED_AS, ASKED_FOR, FOREIGN, NUMBER_WORDS, ORDINALS, TWINS, UNIT_WORDS
-from quoth.evaluation.task import Task, in_turn
-from quoth.evaluation.wording import Change, presumes, replaced
-from quoth.text.fold import fold, singular
-from quoth.text.quantities import quantities, same_quantity
-from quoth.text.units import UNITS
+from quoth.language.quantities import UNITS, quantities, same_quantity
+from quoth.language.words import fold, singular
 from quoth.types import Entity, EntityKind
+from stress.draft import Draft, in_turn
+from stress.substitutes import ASKED_AS, ASKED_FOR, FOREIGN, NUMBER_WORDS, ORDINALS, TWINS, UNIT_WORDS
+from stress.wording import Change, presumes, replaced
 
 
-def other_numbers(task: Task) -> Iterator[Change]:
+def other_numbers(draft: Draft) -> Iterator[Change]:
     """Numbers that the question presumes: of things that are numbered in any question, amounts where none is asked."""
-    numbered = [entity for entity in task.entities if is_counted(entity)]
-    turns = [_renumbered(task, entity.text, entity.words[-1]) for entity in numbered]
-    if presumes(task.question):
-        inside = " ".join(entity.text for entity in task.entities)
-        numbers = re.findall(r"(?<![\w.,/$€£-])\d+(?:\.\d+)?(?![\w/-]|[.,]\d)", task.question)
-        turns += [_renumbered(task, one, one) for one in numbers if one not in inside]
+    numbered = [entity for entity in draft.entities if is_counted(entity)]
+    turns = [_renumbered(draft, entity.text, entity.words[-1]) for entity in numbered]
+    if presumes(draft.question):
+        inside = " ".join(entity.text for entity in draft.entities)
+        numbers = re.findall(r"(?<![\w.,/$€£-])\d+(?:\.\d+)?(?![\w/-]|[.,]\d)", draft.question)
+        turns += [_renumbered(draft, one, one) for one in numbers if one not in inside]
     for row in (NUMBER_WORDS[1:], ORDINALS):
         # `anybody first` counts nothing; `a first violation` does.
-        counting = re.findall(r"(?<![\w-])[^\W\d_]+(?=\s\w)", task.question)
-        turns += [_other_in_row(task, word, row) for word in dict.fromkeys(counting) if fold(word) in row]
+        counting = re.findall(r"(?<![\w-])[^\W\d_]+(?=\s\w)", draft.question)
+        turns += [_other_in_row(draft, word, row) for word in dict.fromkeys(counting) if fold(word) in row]
     return in_turn(turns)
 
 
@@ -38,15 +37,15 @@ def is_counted(entity: Entity) -> bool:
     )
 
 
-def _renumbered(task: Task, before: str, number: str) -> Iterator[Change]:
+def _renumbered(draft: Draft, before: str, number: str) -> Iterator[Change]:
     digits = len(number.partition(".")[2])
     value = float(number)
     factors = [1.3, 1.7, 2.3, 2.9, 3.1, 0.4, 0.6, 4.7, 5.3]
-    for factor in task.rng.sample(factors, len(factors)):
+    for factor in draft.rng.sample(factors, len(factors)):
         after = f"{value * factor + 1:.{digits}f}"
-        if after != number and not _has_number(task.evidence.text, after):
+        if after != number and not _has_number(draft.evidence.text, after):
             whole = before[: len(before) - len(number)] + after
-            yield replaced(task.question, before, whole), before, whole
+            yield replaced(draft.question, before, whole), before, whole
 
 
 def _has_number(text: str, number: str) -> bool:
@@ -57,18 +56,18 @@ def _has_number(text: str, number: str) -> bool:
     return any(float(one) == value for one in alone) or any(float(low) <= value <= float(high) for low, high in spans)
 
 
-def _other_in_row(task: Task, before: str, row: Sequence[str]) -> Iterator[Change]:
-    later = [word for word in row if word != fold(before) and word not in task.evidence.words]
+def _other_in_row(draft: Draft, before: str, row: Sequence[str]) -> Iterator[Change]:
+    later = [word for word in row if word != fold(before) and word not in draft.evidence.words]
     digits = [str(row.index(word) + (2 if row[0] == "two" else 1)) for word in later]
-    for after in task.shuffled(
-        [word for word, digit in zip(later, digits, strict=True) if digit not in task.evidence.words]
+    for after in draft.shuffled(
+        [word for word, digit in zip(later, digits, strict=True) if digit not in draft.evidence.words]
     ):
         whole = after.capitalize() if before[0].isupper() else after
-        yield replaced(task.question, before, whole), before, whole
+        yield replaced(draft.question, before, whole), before, whole
 
 
-def other_units(task: Task) -> Iterator[Change]:
-    return in_turn([_remeasured(task), _reunited(task), _asked_otherwise(task)])
+def other_units(draft: Draft) -> Iterator[Change]:
+    return in_turn([_remeasured(draft), _reunited(draft), _asked_otherwise(draft)])
 
 
 def unit_twins(amount: str) -> Iterator[str]:
@@ -78,44 +77,44 @@ def unit_twins(amount: str) -> Iterator[str]:
             yield amount.replace(unit, other, 1)
 
 
-def _remeasured(task: Task) -> Iterator[Change]:
+def _remeasured(draft: Draft) -> Iterator[Change]:
     """`12 feet` becomes `12 yards` or `12 litres`, where the question takes the 12 feet for granted."""
-    stated = quantities(task.evidence.text)
-    for one in quantities(task.question) if presumes(task.question) else ():
-        before = task.question[one.span.start : one.span.end]
+    stated = quantities(draft.evidence.text)
+    for one in quantities(draft.question) if presumes(draft.question) else ():
+        before = draft.question[one.span.start : one.span.end]
         for after in unit_twins(before):
             if not any(same_quantity(new, other) for new in quantities(after) for other in stated):
-                yield replaced(task.question, before, after), before, after
+                yield replaced(draft.question, before, after), before, after
         number = re.match(r"[\d.,]+(?=[\s-][^\W\d]|[^\W\ds])", before)  # not `1980s`
-        for unit in _foreign_units(task, one.dimension) if number else ():
+        for unit in _foreign_units(draft, one.dimension) if number else ():
             after = f"{number[0] if number else ''} {unit}"
             new = quantities(after)
             if new and not any(same_quantity(new[0], other) for other in stated):
-                yield replaced(task.question, before, after), before, after
+                yield replaced(draft.question, before, after), before, after
 
 
-def _reunited(task: Task) -> Iterator[Change]:
+def _reunited(draft: Draft) -> Iterator[Change]:
     """`How many days` and `per acre`: another dimension, of which the evidence has no quantity."""
     for match in re.finditer(
-        r"\b(how many|per|in how many)\s((?:square |cubic )?[a-z]+)\b", task.question, re.IGNORECASE
+        r"\b(how many|per|in how many)\s((?:square |cubic )?[a-z]+)\b", draft.question, re.IGNORECASE
     ):
         before = match[2]
         unit = UNITS.get(fold(before)) or UNITS.get(singular(fold(before)))
         if unit is None and " " not in before:
             continue
         dimension = unit.dimension if unit else "area"
-        for other in _foreign_units(task, dimension):
+        for other in _foreign_units(draft, dimension):
             after = other if fold(match[1]) != "per" else singular(other)
             start, end = match.span(2)
-            yield task.question[:start] + after + task.question[end:], before, after
+            yield draft.question[:start] + after + draft.question[end:], before, after
 
 
-def _foreign_units(task: Task, dimension: str) -> list[str]:
+def _foreign_units(draft: Draft, dimension: str) -> list[str]:
     """Units in which something else is measured that the evidence does not speak of."""
-    stated = {part for one in quantities(task.evidence.text) for part in one.dimension.split("/")}
+    stated = {part for one in quantities(draft.evidence.text) for part in one.dimension.split("/")}
     others = FOREIGN.get(dimension, tuple(UNIT_WORDS))
     options = [unit for other in others if other not in {dimension, *stated} for unit in UNIT_WORDS[other]]
-    return [unit for unit in task.shuffled(options) if not task.evidence.holds(unit)]
+    return [unit for unit in draft.shuffled(options) if not draft.evidence.holds(unit)]
 
 
 _MEASURE = re.compile(
@@ -123,11 +122,11 @@ _MEASURE = re.compile(
 )
 
 
-def _asked_otherwise(task: Task) -> Iterator[Change]:
+def _asked_otherwise(draft: Draft) -> Iterator[Change]:
     """`How deep` becomes `how heavy`, `what height` becomes `what weight`."""
-    for match in _MEASURE.finditer(task.question):
+    for match in _MEASURE.finditer(draft.question):
         group = 1 if match[1] else 2
         start, end = match.span(group)
-        for after in task.shuffled((ASKED_AS | ASKED_FOR)[match[group]]):
-            if not task.evidence.holds(after):
-                yield task.question[:start] + after + task.question[end:], match[group], after
+        for after in draft.shuffled((ASKED_AS | ASKED_FOR)[match[group]]):
+            if not draft.evidence.holds(after):
+                yield draft.question[:start] + after + draft.question[end:], match[group], after

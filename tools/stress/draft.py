@@ -6,9 +6,9 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from quoth.evaluation.wording import Change, words_of
-from quoth.text.words import FUNCTION_WORDS
+from quoth.language.words import FUNCTION_WORDS
 from quoth.types import Entity
+from stress.wording import Change, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceText:
     """The words of the evidence, folded and singular, and its whole text."""
 
     words: frozenset[str]
     text: str
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Evidence:
+    def of(cls, texts: Sequence[str]) -> EvidenceText:
         text = "\n".join(texts)
         return cls(frozenset(words_of(text)), text)
 
@@ -40,11 +40,11 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Draft:
     question: str
     words: frozenset[str]
     entities: tuple[Entity, ...]
-    evidence: Evidence
+    evidence: EvidenceText
     pool: Pool
     rng: random.Random
 
@@ -53,10 +53,10 @@ class Task:
         return self.rng.sample(options, min(most, len(options)))
 
 
-def is_new(task: Task, after: str) -> bool:
+def is_new(draft: Draft, after: str) -> bool:
     """Whether the substitute is new: its words are not all in the question, nor all in the evidence."""
     new = [word for word in words_of(after) if word not in FUNCTION_WORDS]
-    return bool(new) and not task.words.issuperset(new) and not task.evidence.holds(after)
+    return bool(new) and not draft.words.issuperset(new) and not draft.evidence.holds(after)
 
 
 def in_turn(turns: Sequence[Iterator[Change]]) -> Iterator[Change]:

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from quoth.evaluation.amounts import unit_twins
-from quoth.evaluation.substitutes import NUMBER_WORDS
-from quoth.evaluation.swap import Swap, SwapKind
-from quoth.evaluation.wording import opposed
-from quoth.text.quantities import quantities, same_quantity
+from quoth.language.quantities import quantities, same_quantity
 from quoth.types import Quantity
+from stress.amounts import unit_twins
+from stress.substitutes import NUMBER_WORDS
+from stress.swap import Swap, SwapKind
+from stress.wording import opposed
 
 _LONGEST = 150
 """Characters. A longer sentence makes a question that nobody would ask."""
@@ -57,7 +57,7 @@ def false_premises(sentence: str, *, stated: Sequence[Quantity], seed: int) -> I
     question = premise(sentence)
     if question is None:
         return
-    rng = random.Random(f"{seed}\n{question}")  # noqa: S311 - a choice, no secret
+    rng = random.Random(f"{seed}\n{question}")
     for one in quantities(question):
         before = question[one.span.start : one.span.end]
         options = [(SwapKind.NUMBER, after) for after in _other_numbers(before, rng)]

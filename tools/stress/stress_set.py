@@ -10,13 +10,13 @@ from itertools import islice
 from pathlib import Path
 
 from quoth.errors import QuestionError
-from quoth.evaluation.premise import false_premises, opposite_premises, premise
-from quoth.evaluation.questions import Labelled
-from quoth.evaluation.swap import Pool, Swap, SwapKind, pool_of, swaps
-from quoth.settings import parse_yaml
-from quoth.text.fold import fold, singular
-from quoth.text.quantities import quantities
+from quoth.evaluation.labelled_questions import LabelledQuestion
+from quoth.language.quantities import quantities
+from quoth.language.words import fold, singular
+from quoth.overrides import parse_yaml
 from quoth.types import Abstention, Outcome, Quantity, Question
+from stress.premise import false_premises, opposite_premises, premise
+from stress.swap import Pool, Swap, SwapKind, pool_of, swaps
 
 PER_KIND: Mapping[SwapKind, int] = {
     SwapKind.ENTITY: 4,
@@ -52,7 +52,7 @@ class Plan:
 class Stressed:
     """An unanswerable question, made by one change of the answerable one whose id is `of`."""
 
-    labelled: Labelled
+    labelled: LabelledQuestion
     of: str
     kind: SwapKind
     after: str
@@ -69,7 +69,7 @@ def read_plan(path: Path) -> Plan:
         raise QuestionError(f"{path} is not a plan: {error}", hint=hint) from error
 
 
-def stress_set(items: Sequence[Labelled], *, texts: Sequence[str], plan: Plan) -> tuple[Stressed, ...]:
+def stress_set(items: Sequence[LabelledQuestion], *, texts: Sequence[str], plan: Plan) -> tuple[Stressed, ...]:
     """The changed questions, in the order of their originals; nothing that is put in occurs in the `texts`.
 
     Besides the questions themselves, what their evidence states is asked back with a false amount.
@@ -91,12 +91,12 @@ def stress_set(items: Sequence[Labelled], *, texts: Sequence[str], plan: Plan) -
     return tuple(once.values())
 
 
-def _stressed(item: Labelled, swap: Swap, number: int) -> Stressed:
+def _stressed(item: LabelledQuestion, swap: Swap, number: int) -> Stressed:
     question = Question(f"{item.question.id}-{swap.kind}-{number}", swap.question, item.question.filters)
-    return Stressed(Labelled(question, False, (), item.gold_mode), item.question.id, swap.kind, swap.after)
+    return Stressed(LabelledQuestion(question, False, (), item.gold_mode), item.question.id, swap.kind, swap.after)
 
 
-def _changes(item: Labelled, pool: Pool, corpus: _Corpus) -> Iterator[Swap]:
+def _changes(item: LabelledQuestion, pool: Pool, corpus: _Corpus) -> Iterator[Swap]:
     evidence = [gold.text for gold in item.gold]
     for swap in swaps(item.question.text, evidence=evidence, pool=pool, per_kind=_TRIED, seed=_SEED):
         if corpus.lacks(swap):
@@ -111,17 +111,17 @@ def _first_of_each(swaps: Iterable[Swap]) -> list[Swap]:
     return list({(one.kind, one.before): one for one in reversed(list(swaps))}.values())[::-1]
 
 
-def true_premises(items: Sequence[Labelled]) -> tuple[Labelled, ...]:
+def true_premises(items: Sequence[LabelledQuestion]) -> tuple[LabelledQuestion, ...]:
     """What the evidence states, asked back unchanged: the measure of how much the false premises cost.
 
     Each question keeps the gold that it was made of, and is answerable.
     """
-    made: dict[str, Labelled] = {}
+    made: dict[str, LabelledQuestion] = {}
     for item in items:
         for number, gold in enumerate(item.gold, 1):
             if (text := premise(gold.text)) is not None:
                 question = Question(f"{item.question.id}-premise-{number}", text, item.question.filters)
-                made.setdefault(text, Labelled(question, True, (gold,), "any"))
+                made.setdefault(text, LabelledQuestion(question, True, (gold,), "any"))
     return tuple(made.values())
 
 

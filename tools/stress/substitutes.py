@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from quoth.language import numbering
+
 PLACES = tuple(
     place.strip()
     for place in """
@@ -168,7 +170,5 @@ ASKED_FOR = {
 }
 """`What height` and the like, and questions for another dimension."""
 
-NUMBER_WORDS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
-)
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth".split()
+NUMBER_WORDS = numbering.UNDER_TWENTY[1:17]
+ORDINALS = numbering.ORDINALS[1:14]

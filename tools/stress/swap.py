@@ -15,10 +15,13 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
 
-from quoth.evaluation.amounts import is_counted, other_numbers, other_units
-from quoth.evaluation.substitutes import PLACES
-from quoth.evaluation.task import Evidence, Pool, Task, in_turn, is_new
-from quoth.evaluation.wording import (
+from quoth.language.entities import entities
+from quoth.language.words import fold
+from quoth.types import EntityKind
+from stress.amounts import is_counted, other_numbers, other_units
+from stress.draft import Draft, EvidenceText, Pool, in_turn, is_new
+from stress.substitutes import PLACES
+from stress.wording import (
     Change,
     is_plural,
     is_polar,
@@ -29,9 +32,6 @@ from quoth.evaluation.wording import (
     without_possessive,
     words_of,
 )
-from quoth.text.entities import entities
-from quoth.text.fold import fold
-from quoth.types import EntityKind
 
 __all__ = ["Pool", "Swap", "SwapKind", "pool_of", "swaps"]
 
@@ -86,39 +86,39 @@ def pool_of(
 def swaps(question: str, *, evidence: Sequence[str], pool: Pool, per_kind: int, seed: int) -> tuple[Swap, ...]:
     """Up to `per_kind` changed questions of each kind; the same arguments give the same ones."""
     digest = hashlib.blake2b(f"{seed}\n{question}".encode(), digest_size=8).digest()
-    rng = random.Random(digest)  # noqa: S311 - a choice, no secret
-    task = Task(question, frozenset(words_of(question)), entities(question), Evidence.of(evidence), pool, rng)
-    return tuple(swap for kind, make in _MAKERS for swap in islice(_counting(make(task), kind, task), per_kind))
+    rng = random.Random(digest)
+    draft = Draft(question, frozenset(words_of(question)), entities(question), EvidenceText.of(evidence), pool, rng)
+    return tuple(swap for kind, make in _MAKERS for swap in islice(_counting(make(draft), kind, draft), per_kind))
 
 
-def _counting(changes: Iterator[Change], kind: SwapKind, task: Task) -> Iterator[Swap]:
+def _counting(changes: Iterator[Change], kind: SwapKind, draft: Draft) -> Iterator[Swap]:
     """Only the changes that differ from the question and from one another."""
-    seen = {fold(task.question)}
+    seen = {fold(draft.question)}
     for question, before, after in changes:
         if fold(question) not in seen:
             seen.add(fold(question))
-            yield Swap(kind, question, before, after, bool(before) and task.evidence.holds(before))
+            yield Swap(kind, question, before, after, bool(before) and draft.evidence.holds(before))
 
 
-def _entity(task: Task) -> Iterator[Change]:
-    places = _bare_all(task.pool.places)
-    turns = [_other_terms(task, *found) for found in _terms_in(task)]
-    for entity in task.entities:
+def _entity(draft: Draft) -> Iterator[Change]:
+    places = _bare_all(draft.pool.places)
+    turns = [_other_terms(draft, *found) for found in _terms_in(draft)]
+    for entity in draft.entities:
         before = without_possessive(entity.text)
         if entity.kind is EntityKind.CODE:
-            turns.append(_other_names(task, before, task.pool.codes))
+            turns.append(_other_names(draft, before, draft.pool.codes))
         elif entity.kind in {EntityKind.NAME, EntityKind.QUOTED} and not (
             is_counted(entity) or _bare(before) in places
         ):
-            turns.append(_other_names(task, before, task.pool.names))
+            turns.append(_other_names(draft, before, draft.pool.names))
     return in_turn(turns)
 
 
-def _other_names(task: Task, before: str, names: Sequence[str]) -> Iterator[Change]:
+def _other_names(draft: Draft, before: str, names: Sequence[str]) -> Iterator[Change]:
     """Other names of the same shape: as many words, capitals for capitals, a title for a title."""
-    for after in task.shuffled(names, most=100):
-        if _shape(after) == _shape(before) and is_new(task, after):
-            yield replaced(task.question, before, after), before, after
+    for after in draft.shuffled(names, most=100):
+        if _shape(after) == _shape(before) and is_new(draft, after):
+            yield replaced(draft.question, before, after), before, after
 
 
 def _shape(name: str) -> tuple[int, bool, bool]:
@@ -126,17 +126,17 @@ def _shape(name: str) -> tuple[int, bool, bool]:
     return min(len(words), 3), words[0].isupper() and len(words[0]) > 1, any(map(str.isdigit, name))
 
 
-def _terms_in(task: Task) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _terms_in(draft: Draft) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The pool's terms in the question, as written there, longest first, each with the others of its kind."""
-    index = _term_index(task.pool.terms)
+    index = _term_index(draft.pool.terms)
     if not index:
         return
-    written = list(re.finditer(r"[^\W_]+(?:-[^\W_]+)*", task.question))
+    written = list(re.finditer(r"[^\W_]+(?:-[^\W_]+)*", draft.question))
     taken: set[str] = set()
     for length in (3, 2, 1):
         for place in range(len(written) - length + 1):
             start, end = written[place].start(), written[place + length - 1].end()
-            term = task.question[start:end]
+            term = draft.question[start:end]
             group = index.get(fold(term)) or index.get(" ".join(words_of(term)))
             if group is not None and "'" not in term and not any(fold(term) in one for one in taken):
                 taken.add(fold(term))
@@ -154,44 +154,44 @@ def _term_index(groups: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...
     return index
 
 
-def _other_terms(task: Task, before: str, group: tuple[str, ...]) -> Iterator[Change]:
+def _other_terms(draft: Draft, before: str, group: tuple[str, ...]) -> Iterator[Change]:
     """Others in the same number; a group that holds plurals of its own says which of its terms have one."""
     many = is_plural(before)
     same = [term for term in group if is_plural(term) == many] or group
-    for term in task.shuffled(same):
-        if is_new(task, term):
+    for term in draft.shuffled(same):
+        if is_new(draft, term):
             after = plural(term) if many else term
-            yield replaced(task.question, before, after), before, after
+            yield replaced(draft.question, before, after), before, after
 
 
-def _place(task: Task) -> Iterator[Change]:
-    known = _bare_all(task.pool.places)
+def _place(draft: Draft) -> Iterator[Change]:
+    known = _bare_all(draft.pool.places)
     old = {
         before
-        for entity in task.entities
+        for entity in draft.entities
         if _bare(before := without_possessive(entity.text)) in known
-        and re.search(rf"\b(?:in|at|near|from|of|across)\s(?:the\s)?{re.escape(before)}", task.question)
+        and re.search(rf"\b(?:in|at|near|from|of|across)\s(?:the\s)?{re.escape(before)}", draft.question)
     }
-    for after in task.shuffled(task.pool.places):
-        if not is_new(task, after):
+    for after in draft.shuffled(draft.pool.places):
+        if not is_new(draft, after):
             continue
         for before in sorted(old):
             plain = after.removeprefix("the ")
-            yield replaced(task.question, before, plain), before, plain
-        if not old and (added := with_phrase(task.question, f"in {after}", front=f"In {after},")):
+            yield replaced(draft.question, before, plain), before, plain
+        if not old and (added := with_phrase(draft.question, f"in {after}", front=f"In {after},")):
             yield added, "", after
 
 
-def _year(task: Task) -> Iterator[Change]:
-    years = [entity.text for entity in task.entities if entity.kind is EntityKind.YEAR]
-    stated = {int(year) for year in re.findall(r"\b(?:1[5-9]|20)\d\d\b", task.evidence.text)}
-    decades = {int(year) for year in re.findall(r"\b((?:1[5-9]|20)\d0)s\b", task.evidence.text)}
+def _year(draft: Draft) -> Iterator[Change]:
+    years = [entity.text for entity in draft.entities if entity.kind is EntityKind.YEAR]
+    stated = {int(year) for year in re.findall(r"\b(?:1[5-9]|20)\d\d\b", draft.evidence.text)}
+    decades = {int(year) for year in re.findall(r"\b((?:1[5-9]|20)\d0)s\b", draft.evidence.text)}
     near = int(years[0]) if years else 1998
     options = [year for year in range(near - 40, min(near + 41, 2025)) if year not in stated and str(year) not in years]
-    for after in task.shuffled([str(year) for year in options if year // 10 * 10 not in decades]):
+    for after in draft.shuffled([str(year) for year in options if year // 10 * 10 not in decades]):
         for before in years:
-            yield re.sub(rf"\b{before}\b", after, task.question), before, after
-        if not years and not _ASKS_WHEN.search(task.question) and (added := _dated(task, after)):
+            yield re.sub(rf"\b{before}\b", after, draft.question), before, after
+        if not years and not _ASKS_WHEN.search(draft.question) and (added := _dated(draft, after)):
             yield added, "", after
 
 
@@ -203,22 +203,22 @@ _ASKS_WHEN = re.compile(
 )
 
 
-def _dated(task: Task, year: str) -> str | None:
+def _dated(draft: Draft, year: str) -> str | None:
     """The question put into a year: events happen in one, rules and advice are from one."""
-    if re.search(r"\b(?:was|were|did|had)\b", task.question):
-        return with_phrase(task.question, f"in {year}", front=f"In {year},")
-    what = task.rng.choice(("edition", "version", "report"))
-    return with_phrase(task.question, None, front=f"According to the {year} {what},")
+    if re.search(r"\b(?:was|were|did|had)\b", draft.question):
+        return with_phrase(draft.question, f"in {year}", front=f"In {year},")
+    what = draft.rng.choice(("edition", "version", "report"))
+    return with_phrase(draft.question, None, front=f"According to the {year} {what},")
 
 
-def _polarity(task: Task) -> Iterator[Change]:
+def _polarity(draft: Draft) -> Iterator[Change]:
     """Opposites. A question for yes or no, or for the one or the other, is answered by the same evidence either way."""
-    if is_polar(task.question) or re.search(r"\b(?:or|than|differ\w*|compare\w*)\b", fold(task.question)):
+    if is_polar(draft.question) or re.search(r"\b(?:or|than|differ\w*|compare\w*)\b", fold(draft.question)):
         return iter(())
-    return opposed(task.question, evidence=task.evidence.words)
+    return opposed(draft.question, evidence=draft.evidence.words)
 
 
-_MAKERS: tuple[tuple[SwapKind, Callable[[Task], Iterator[Change]]], ...] = (
+_MAKERS: tuple[tuple[SwapKind, Callable[[Draft], Iterator[Change]]], ...] = (
     (SwapKind.ENTITY, _entity),
     (SwapKind.YEAR, _year),
     (SwapKind.NUMBER, other_numbers),

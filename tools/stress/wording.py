@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from quoth.evaluation.substitutes import OPPOSITE_PHRASES, OPPOSITES
-from quoth.text.fold import fold, singular
-from quoth.text.words import CONDITIONALS, POLAR_OPENERS
+from quoth.language.words import CONDITIONALS, POLAR_OPENERS, fold, singular
+from stress.substitutes import OPPOSITE_PHRASES, OPPOSITES
 
 Change = tuple[str, str, str]
 """The changed question, what was there before, and what is there now."""

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from quoth.adapters.cited_evidence import Texts, checked_kind, checked_most, find, opened
 from quoth.errors import MissingExtra, QuestionError, SettingsError
-from quoth.interfaces.adapters.evidence import Texts, checked_kind, checked_most, filters_of, find, opened, texts_of
-from quoth.interfaces.python import Quoth
-from quoth.questions import checked_day
+from quoth.library import Quoth
 from quoth.types import Filters
 
 try:
@@ -25,11 +24,10 @@ except ModuleNotFoundError as error:
 
 @component
 class QuothRetriever:
-    """Verbatim texts of an index as Haystack documents.
+    """Returns verbatim texts of an index as Haystack documents.
 
-    `index` is a folder, the address of a database (as a `Secret` where it holds a password), or an open `Quoth`, with
-    which it cannot be serialised; `settings` are for opening a place. A place is opened by `warm_up`, which a pipeline
-    calls.
+    `index` is a folder, the address of a database (a `Secret` if it holds a password), or an open `Quoth`; a retriever
+    with an open one cannot be serialised. `warm_up`, which a pipeline calls, opens the index with `settings`.
     """
 
     def __init__(
@@ -47,26 +45,26 @@ class QuothRetriever:
         self._index = index
         self._settings = settings
         self._kind = checked_kind(kind)
-        self._filters = filters_of(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of)
+        self._filters = Filters(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of)
         self._top_k = checked_most(top_k)
         self._quoth: Quoth | None = None
         self._opening = threading.Lock()
 
     def warm_up(self) -> None:
-        """Open the index and load the model; `NoIndex` when there is none."""
+        """Open the index and load the model; raise `NoIndex` if there is none."""
         self._opened().prepare()
 
     def _opened(self) -> Quoth:
         with self._opening:
             if self._quoth is None:
-                self._quoth = opened(_place(self._index), self._settings)
+                self._quoth = opened(_location(self._index), self._settings)
             return self._quoth
 
     @component.output_types(documents=list[Document])
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """Documents for a question. What `filters` names takes the place of what the constructor was given for it.
+        """Return documents for a question. Fields in `filters` replace those given to the constructor.
 
         `filters` is a comparison of Haystack (`==` or `in`), several under `AND`, or short, {"document_type": "guide"};
         the fields are doc_id, document_type, is_binding, as_of and tags.<facet>.
@@ -75,43 +73,46 @@ class QuothRetriever:
         narrowed = _narrowed(self._filters, filters or {})
         found = find(self._opened(), query, kind=self._kind, filters=narrowed, most=most)
         return {
-            "documents": [Document(id=one.id, content=one.text, meta=one.metadata, score=one.score) for one in found]
+            "documents": [
+                Document(id=evidence.id, content=evidence.text, meta=evidence.metadata, score=evidence.score)
+                for evidence in found
+            ]
         }
 
     @component.output_types(documents=list[Document])
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """The same as `run`, in a thread."""
+        """Call `run` in a thread."""
         return await asyncio.to_thread(self.run, query, filters, top_k)
 
     def to_dict(self) -> dict[str, Any]:
-        """`SettingsError` where the index cannot be named in a file: an open one, or an address with a password."""
-        about = self._filters
+        """Return the retriever as JSON; raise `SettingsError` if its index is open, or its address holds a password."""
+        filters = self._filters
         data: dict[str, Any] = default_to_dict(
             self,
-            index=_written(self._index),
+            index=_serialised(self._index),
             settings=self._settings,
             kind=self._kind,
-            document_types=list(about.document_types),
-            doc_ids=list(about.doc_ids),
-            tags={facet: list(values) for facet, values in about.tags.items()},
-            as_of=about.as_of,
+            document_types=list(filters.document_types),
+            doc_ids=list(filters.doc_ids),
+            tags={facet: list(values) for facet, values in filters.tags.items()},
+            as_of=filters.as_of,
             top_k=self._top_k,
         )
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> QuothRetriever:
-        """A retriever as `to_dict` describes it; the index is opened later, by `warm_up`."""
-        given = dict(data["init_parameters"])
-        if isinstance(given["index"], dict):
-            given["index"] = Secret.from_dict(given["index"])
-        made: QuothRetriever = default_from_dict(cls, {**data, "init_parameters": given})
-        return made
+        """Return the retriever that `to_dict` described; `warm_up` opens its index."""
+        parameters = dict(data["init_parameters"])
+        if isinstance(parameters["index"], dict):
+            parameters["index"] = Secret.from_dict(parameters["index"])
+        retriever: QuothRetriever = default_from_dict(cls, {**data, "init_parameters": parameters})
+        return retriever
 
 
-def _place(index: Quoth | str | Path | Secret) -> Quoth | str | Path:
+def _location(index: Quoth | str | Path | Secret) -> Quoth | str | Path:
     if not isinstance(index, Secret):
         return index
     if (address := index.resolve_value()) is None:
@@ -119,8 +120,8 @@ def _place(index: Quoth | str | Path | Secret) -> Quoth | str | Path:
     return str(address)
 
 
-def _written(index: Quoth | str | Path | Secret) -> str | dict[str, Any]:
-    """The place of an index as a file may name it."""
+def _serialised(index: Quoth | str | Path | Secret) -> str | dict[str, Any]:
+    """Return the location of an index for a file; raise `SettingsError` if it must not stand there."""
     if isinstance(index, Quoth):
         raise SettingsError(
             "a retriever that was given an open index cannot be written to a file",
@@ -134,13 +135,13 @@ def _written(index: Quoth | str | Path | Secret) -> str | dict[str, Any]:
     return index.to_dict() if isinstance(index, Secret) else str(index)
 
 
-def _has_password(place: str) -> bool:
-    if "://" not in place:
+def _has_password(address: str) -> bool:
+    if "://" not in address:
         return False
     try:
-        parts = urlsplit(place)
+        parts = urlsplit(address)
     except ValueError:
-        return True  # what cannot be read may hold one
+        return True  # it cannot be parsed, so it may hold one
     return parts.password is not None or any("password" in name for name in parse_qs(parts.query))
 
 
@@ -158,7 +159,7 @@ def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
             case "document_type":
                 filters = replace(filters, document_types=_texts(name, value))
             case "as_of":
-                filters = replace(filters, as_of=checked_day(value))
+                filters = replace(filters, as_of=str(value))
             case "is_binding" if isinstance(value, bool):
                 filters = replace(filters, is_binding=value)
             case _ if name.startswith("tags."):
@@ -172,7 +173,7 @@ def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
 
 
 def _comparisons(given: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """The fields with the values that are wanted, all at once."""
+    """Yield the fields with the values that they must have."""
     if "operator" not in given and "field" not in given:
         for name, value in given.items():
             if name == "tags" and isinstance(value, Mapping):
@@ -192,6 +193,6 @@ def _comparisons(given: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
-    if isinstance(values, Sequence) and values and all(isinstance(one, str) for one in values):
-        return texts_of(values)
+    if isinstance(values, Sequence) and values and all(isinstance(text, str) for text in values):
+        return tuple(values)
     raise QuestionError(f"'{name}' must be a text or a list of texts", hint='For example: {"document_type": ["guide"]}')

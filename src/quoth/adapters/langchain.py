@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from quoth.adapters.cited_evidence import CitedEvidence, EvidenceKind, Texts, checked_most, find, opened
 from quoth.errors import MissingExtra
-from quoth.interfaces.adapters.evidence import Evidence, Kind, Texts, checked_most, filters_of, find, opened
-from quoth.interfaces.python import Quoth
+from quoth.library import Quoth
 from quoth.types import Filters
 
 try:
@@ -21,15 +21,15 @@ except ModuleNotFoundError as error:
 
 
 class QuothRetriever(BaseRetriever):
-    """Verbatim texts of an index as LangChain documents; `ainvoke` asks in a thread, and threads may share it.
+    """Returns verbatim texts of an index as LangChain documents. Threads may share it; `ainvoke` asks in a thread.
 
-    `index` is a folder, the address of a database, or an open `Quoth`, and always the open one afterwards.
+    `index` is a folder, the address of a database, or an open `Quoth`; afterwards it is always the open one.
     """
 
     index: Quoth | str | Path
     settings: Mapping[str, object] | None = None
-    """Dotted keys, for opening a place: {"context.floor": 0.4}. None afterwards: the open index has them."""
-    kind: Kind = "passages"
+    """Dotted keys for opening the index: {"context.floor": 0.4}. None afterwards, since the open index has them."""
+    kind: EvidenceKind = "passages"
     document_types: Texts = ()
     doc_ids: Texts = ()
     corpus_tags: Mapping[str, Texts] | None = None
@@ -41,22 +41,23 @@ class QuothRetriever(BaseRetriever):
     def _open(self) -> Self:
         self._filters()
         checked_most(self.most)
-        # Here rather than in a private field: LangChain makes copies from the public ones, and each would load the
-        # model again. An address with a password does not stay in the representation either.
+        # Not a private field: LangChain copies the public ones, and each copy would load the model again. Besides, an
+        # address with a password does not stay in the representation.
         self.index, self.settings = opened(self.index, self.settings), None
         return self
 
     def _filters(self) -> Filters:
-        return filters_of(
+        return Filters(
             doc_ids=self.doc_ids, document_types=self.document_types, tags=self.corpus_tags, as_of=self.as_of
         )
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         quoth = opened(self.index, self.settings)
         found = find(quoth, query, kind=self.kind, filters=self._filters(), most=self.most)
-        return [_document(one) for one in found]
+        return [_document(evidence) for evidence in found]
 
 
-def _document(one: Evidence) -> Document:
-    # `source` is where LangChain's chains that name their sources look for the document.
-    return Document(one.text, id=one.id, metadata=one.metadata | {"source": one.metadata["doc_id"]})
+def _document(evidence: CitedEvidence) -> Document:
+    # Chains of LangChain that name their sources read the document from `source`.
+    metadata = evidence.metadata | {"source": evidence.metadata["doc_id"]}
+    return Document(evidence.text, id=evidence.id, metadata=metadata)

@@ -6,17 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
+from quoth.adapters.cited_evidence import CitedEvidence, Texts, checked_kind, checked_most, find, opened
 from quoth.errors import MissingExtra
-from quoth.interfaces.adapters.evidence import (
-    Evidence,
-    Texts,
-    checked_kind,
-    checked_most,
-    filters_of,
-    find,
-    opened,
-)
-from quoth.interfaces.python import Quoth
+from quoth.library import Quoth
+from quoth.types import Filters
 
 try:
     from llama_index.core.callbacks import CallbackManager
@@ -26,24 +19,15 @@ except ModuleNotFoundError as error:
     raise MissingExtra("the retriever for LlamaIndex", "llama-index") from error
 
 _FOR_THE_MODEL = frozenset(
-    {
-        "document_name",
-        "document_type",
-        "section",
-        "page",
-        "authority",
-        "effective_date",
-        "superseded_by",
-        "conflicts",
-    }
+    "document_name document_type section page authority effective_date superseded_by conflicts".split()
 )
-"""LlamaIndex writes metadata above a text when a model reads it; offsets, hashes and scores would only cost tokens."""
+"""Metadata that LlamaIndex writes above a text for a model; offsets, hashes and scores would only cost tokens."""
 
 
 class QuothRetriever(BaseRetriever):
-    """Verbatim texts of an index as nodes with scores; `aretrieve` asks in a thread, and threads may share it.
+    """Returns verbatim texts of an index as nodes with scores. Threads may share it; `aretrieve` asks in a thread.
 
-    `index` is a folder, the address of a database, or an open `Quoth`; `settings` are for opening a place.
+    `index` is a folder, the address of a database, or an open `Quoth`; `settings` are for opening it.
     """
 
     def __init__(
@@ -61,29 +45,29 @@ class QuothRetriever(BaseRetriever):
     ) -> None:
         super().__init__(callback_manager=callback_manager)
         self._kind = checked_kind(kind)
-        self._filters = filters_of(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of)
+        self._filters = Filters(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of)
         self._most = checked_most(most)
         self._quoth = opened(index, settings)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = find(self._quoth, query_bundle.query_str, kind=self._kind, filters=self._filters, most=self._most)
-        return [NodeWithScore(node=_node(one), score=one.score) for one in found]
+        return [NodeWithScore(node=_node(evidence), score=evidence.score) for evidence in found]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return await asyncio.to_thread(self._retrieve, query_bundle)  # or the event loop would stand still meanwhile
+        return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
-def _node(one: Evidence) -> TextNode:
-    about = one.metadata
-    untold = [name for name, value in about.items() if name not in _FOR_THE_MODEL or value in (None, [])]
-    document = RelatedNodeInfo(node_id=about["doc_id"], hash=about["doc_sha256"])
+def _node(evidence: CitedEvidence) -> TextNode:
+    metadata = evidence.metadata
+    hidden = [name for name, value in metadata.items() if name not in _FOR_THE_MODEL or value in (None, [])]
+    document = RelatedNodeInfo(node_id=metadata["doc_id"], hash=metadata["doc_sha256"])
     return TextNode(
-        id_=one.id,
-        text=one.text,
-        metadata=about,
-        excluded_llm_metadata_keys=untold,
-        excluded_embed_metadata_keys=list(about),
-        start_char_idx=about["start"],
-        end_char_idx=about["end"],
+        id_=evidence.id,
+        text=evidence.text,
+        metadata=metadata,
+        excluded_llm_metadata_keys=hidden,
+        excluded_embed_metadata_keys=list(metadata),
+        start_char_idx=metadata["start"],
+        end_char_idx=metadata["end"],
         relationships={NodeRelationship.SOURCE: document},
     )

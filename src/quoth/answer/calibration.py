@@ -1,58 +1,67 @@
-"""A calibration at work: its threshold, its map from scores to probabilities, and what it was made for."""
+"""Apply a calibration: its threshold, its map from scores to probabilities, and the circumstances it was made for."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from quoth.errors import CalibrationError
-from quoth.settings import CalibrationSettings, DecisionSettings, Settings
+from quoth.settings import CalibrationSettings, Settings
 from quoth.types import ModelIdentity
 
 _EDGE = 1e-4
-"""A score nearer than this to 0 or 1 counts as this near, since its log odds would be without bounds."""
+"""Scores nearer to 0 or 1 are moved here, since their log odds would be unbounded."""
 
 _WITHOUT_EFFECT = frozenset({"calibration", "embedding", "ingest", "store", "context", "cache", "log"})
-"""Sections that change no confidence. The model stands for `embedding`, the kind of store for `store`."""
+"""Sections that change no confidence; the model and the kind of store are compared by name instead."""
 _LIMITS = frozenset({"retrieval.max_question_characters"})
-"""Keys that change none either."""
+"""Single keys that change no confidence."""
 
 
 def log_odds(confidence: float) -> float:
-    """ln(p / (1 - p)) of a confidence, away from the two ends."""
+    """Return ln(p / (1 - p)) of a confidence, kept away from 0 and 1."""
     inside = min(max(confidence, _EDGE), 1 - _EDGE)
     return math.log(inside / (1 - inside))
 
 
 def calibrated(confidence: float, calibration: CalibrationSettings) -> float:
-    """The probability that stands for a raw confidence; the same value when no calibration is in force."""
+    """Return the probability for a raw confidence; the same value when no calibration is in force."""
     if calibration.threshold is None:
         return confidence
     odds = calibration.slope * log_odds(confidence) + calibration.intercept
     return 1 / (1 + math.exp(-odds)) if odds >= 0 else math.exp(odds) / (1 + math.exp(odds))
 
 
-def decision_in_force(settings: Settings) -> DecisionSettings:
-    """The settings of the decision, with the calibrated threshold in place of the plain one."""
-    if settings.calibration.threshold is None:
-        return settings.decision
-    threshold = calibrated(settings.calibration.threshold, settings.calibration)
-    return replace(settings.decision, abstain_score_thresh=threshold)
+def settings_in_force(settings: Settings, *, degraded: Sequence[str], missing_shards: Sequence[str]) -> Settings:
+    """Return the settings, without their calibration when only a part of the search or of the index was used.
+
+    A calibration was made with the whole search of the whole index, and says nothing about a part of either.
+    """
+    if "dense" not in degraded and not missing_shards:
+        return settings
+    return replace(settings, calibration=CalibrationSettings())
+
+
+def threshold_in_force(settings: Settings) -> float:
+    """Return the confidence that an answer needs: the calibrated threshold, or else the plain one."""
+    calibration = settings.calibration
+    if calibration.threshold is None:
+        return settings.decision.abstain_score_thresh
+    return calibrated(calibration.threshold, calibration)
 
 
 def circumstances(
     settings: Settings, *, confidence: str, model: ModelIdentity, store: str, profile: tuple[str, str]
 ) -> dict[str, str]:
-    """What a calibration depends on, each part by its name. `profile` is its name and YAML; `confidence` names how the
-    confidence comes about.
+    """Return what a calibration depends on, by name.
 
-    The documents are no part of it: an index that grows keeps its calibration, for as long as the questions and the
-    documents stay of the same kind.
+    `profile` is the profile's name and YAML; `confidence` names how the confidence is computed. The documents are left
+    out: an index that grows keeps its calibration, as long as questions and documents stay of the same kind.
     """
-    from quoth.text.sentences import SPLITTER_VERSION  # only a calibrated engine needs it
+    from quoth.language.boundaries import SPLITTER_VERSION  # only a calibrated engine needs it
 
     name, source = profile
     return {
@@ -66,7 +75,7 @@ def circumstances(
 
 
 def _influences(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Every setting that can change a confidence or what is answered; a section not known here counts as one."""
+    """Yield every setting that can change a confidence or an answer. A new section counts until it is listed above."""
     for section, values in asdict(settings).items():
         if section in _WITHOUT_EFFECT:
             continue
@@ -76,14 +85,13 @@ def _influences(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def check_calibration(calibration: CalibrationSettings, now: Mapping[str, str]) -> None:
-    """Refuse a calibration that was made for something else than what is `now` in force; name what differs."""
+    """Raise `CalibrationError`, naming the differences, unless the calibration was made for what is `now` in force."""
     if calibration.threshold is None or calibration.made_for == now:
         return
     made_for = calibration.made_for
-    names = [*now, *(name for name in made_for if name not in now)]
     differing = [
         f"{name} ({made_for.get(name, 'nothing')} then, {now.get(name, 'nothing')} now)"
-        for name in names
+        for name in dict.fromkeys((*now, *made_for))
         if made_for.get(name) != now.get(name)
     ]
     raise CalibrationError(

@@ -1,19 +1,20 @@
-"""Companions: the sentences without which a quote would mislead, because they take it back or say what it is about."""
+"""Find companions: the sentences a quote needs beside it, since they restrict it or name what it refers to."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
-from quoth.text.quantities import quantities
+from quoth.language.quantities import quantities
 from quoth.types import RegionKind, Sentence
 
 Neighbours = Callable[[Sentence], tuple[Sentence | None, Sentence | None]]
-"""Gives the sentence before and the one after."""
+"""Return the sentences before and after a sentence; None at the ends of its document."""
 
 
 def _any(words: str) -> str:
-    """A pattern for any of the words; `_` stands for a space."""
+    """Return a pattern that matches any of the words; `_` stands for a space."""
     return "(?:" + "|".join(word.replace("_", r"\s") for word in words.split()) + ")"
 
 
@@ -23,7 +24,7 @@ _RULE = _any(
 )
 _POINTED = rf"(?:th(?:is|ese|ose|at)|such|the\s(?:above|foregoing|preceding|same))\s(?:[a-z]+\s){{0,2}}{_RULE}"
 _NOT_APPLY = r"(?:does|do|did|shall|will|need)\snot\s(?:\w+\s)?apply|(?:is|are)\s(?:waived|relaxed|suspended)"
-# A sentence that opens so takes back or narrows the one before it.
+# Openings of a sentence that revokes or narrows the sentence before it.
 _TAKES_BACK = re.compile(
     r"\W*(?:"
     + _any("nevertheless nonetheless except excepting excluding unless notwithstanding even_so by_way_of_exception")
@@ -39,7 +40,7 @@ _TAKES_BACK = re.compile(
     r")",
     re.IGNORECASE,
 )
-# Further on, only what names the rule that it is about can be taken for an exception to it.
+# A later sentence counts as an exception only if it refers to the rule.
 _TAKES_BACK_LATER = re.compile(
     rf"\b{_POINTED}\b.*\b(?:{_NOT_APPLY}|except|unless|exceeded|exempt|waived)\b"
     rf"|\b(?:exempt|excepted|excused|free)\sfrom\s{_POINTED}\b|\bexceptions?\sto\s{_POINTED}\b",
@@ -65,7 +66,7 @@ _OPINION = _any(
     " said suggested tempting thought true understood unlawful unlikely unsafe unwise useful usual vital wise worth"
     " worthwhile"
 )
-# `It is important to ...` points to what follows; `It rains` to nothing.
+# Here `it` refers to what follows (`It is important to ...`) or to nothing (`It rains`).
 _EXPLETIVE = (
     r"it\s(?:(?:is|was|has\sbeen|(?:may|might|can|will|would|should|must)(?:\salso)?\sbe)\s(?:[a-z]+ly\s|not\s|also\s"
     rf"|often\s|now\s|very\s|always\s|still\s|more\s|a\s)*{_OPINION}\s(?:[a-z]+\s)?"
@@ -73,7 +74,7 @@ _EXPLETIVE = (
     r"|(?:seems|appears|follows|happens)\sthat\b|takes\b|took\b|rains\b|rained\b|snows\b|pays\sto\b|helps\sto\b"
     r"|makes\ssense\b|depends\son\b|is\sup\sto\b|is\stime\sto\b|goes\swithout\b)"
 )
-# A sentence that opens so means nothing without the one before it.
+# Openings of a sentence that cannot be understood without the sentence before it.
 _LOOKS_BACK = re.compile(
     rf"\W*(?:(?!(?i:{_EXPLETIVE}))(?i:it|they|he|she)\b|(?i:its|their|his|her)\b(?=\s\w)"
     r"|(?!(?i:that)\s(?i:said|being|is\sto\ssay|which)\b)(?i:this|that|these|those|such)\b"
@@ -89,76 +90,60 @@ _PROSE = frozenset(
     {RegionKind.PARAGRAPH, RegionKind.QUOTE, RegionKind.LIST_ITEM, RegionKind.FOOTNOTE, RegionKind.CAPTION}
 )
 _CHAIN = 2
-"""How many steps a chain of references, or of exceptions, is followed."""
+"""The longest chain of references, or of exceptions, in sentences."""
 _AHEAD = 6
-"""How many sentences on an exception is looked for that is announced."""
+"""How many sentences are searched for an announced exception."""
 _LONGEST_LIST = 12
 
 
 def companions_of(sentence: Sentence, neighbours: Neighbours) -> tuple[list[Sentence], list[Sentence]]:
-    """What takes the sentence back, in reading order, and what it refers back to, the nearest first."""
+    """Return the exceptions to a sentence, in reading order, and the sentences it refers back to, nearest first."""
     if sentence.kind not in _PROSE:
         return [], []
-    return _taken_back(sentence, neighbours), _looked_back_to(sentence, neighbours)
+    return _exceptions(sentence, neighbours), _referents(sentence, neighbours)
 
 
-def _looked_back_to(sentence: Sentence, neighbours: Neighbours) -> list[Sentence]:
-    found: list[Sentence] = []
-    at = sentence
-    while len(found) < _CHAIN and _LOOKS_BACK.match(at.text):
-        before = neighbours(at)[0]
-        if before is None or not _same_thought(before, at):
+def _referents(sentence: Sentence, neighbours: Neighbours) -> list[Sentence]:
+    chain = [sentence]
+    while len(chain) <= _CHAIN and _LOOKS_BACK.match(chain[-1].text):
+        before = neighbours(chain[-1])[0]
+        if before is None or not _same_thought(before, chain[-1]):
             break
-        found.append(before)
-        at = before
-    return found
+        chain.append(before)
+    return chain[1:]
 
 
-def _taken_back(sentence: Sentence, neighbours: Neighbours) -> list[Sentence]:
+def _exceptions(sentence: Sentence, neighbours: Neighbours) -> list[Sentence]:
     ahead = list(_following(sentence, neighbours, count=_CHAIN))
-    if chain := list(_opening_so(ahead)):
+    if chain := list(takewhile(_takes_back, ahead)):
         return chain
     if len(ahead) > 1 and _TAKES_BACK_LATER.search(ahead[1].text):
-        # What stands between may be the very rule that is meant; then it has to be seen.
+        # The sentence in between may be the rule that the exception is for; then it has to be quoted too.
         ruling = _NORM.search(ahead[0].text) or quantities(ahead[0].text)
         return ahead[:2] if ruling else ahead[1:2]
     if _ANNOUNCES.search(sentence.text):
-        return _announced(sentence, list(_following(sentence, neighbours, count=_AHEAD)))
-    if sentence.kind is RegionKind.LIST_ITEM:
-        return _after_the_list(sentence, neighbours)
+        further = list(_following(sentence, neighbours, count=_AHEAD))
+        led = [later for later in further if later.lead is not None and later.lead.span == sentence.quote.span]
+        return led or list(filter(_takes_back, further))[:1]
+    if sentence.kind is RegionKind.LIST_ITEM:  # what follows the list applies to every item
+        items = _following(sentence, neighbours, count=_LONGEST_LIST)
+        behind = next((later for later in items if later.kind is not RegionKind.LIST_ITEM), None)
+        return [behind] if behind is not None and _takes_back(behind) else []
     return []
 
 
-def _opening_so(ahead: list[Sentence]) -> Iterator[Sentence]:
-    for one in ahead:
-        if not _TAKES_BACK.match(one.text):
-            return
-        yield one
-
-
-def _announced(sentence: Sentence, ahead: list[Sentence]) -> list[Sentence]:
-    """The exceptions that a sentence announces: the list that it leads, or the first exception that follows."""
-    led = [one for one in ahead if one.lead is not None and one.lead.span == sentence.quote.span]
-    return led or [one for one in ahead if _TAKES_BACK.match(one.text)][:1]
-
-
-def _after_the_list(item: Sentence, neighbours: Neighbours) -> list[Sentence]:
-    """An exception right after a list holds for every item of it."""
-    for one in _following(item, neighbours, count=_LONGEST_LIST):
-        if one.kind is not RegionKind.LIST_ITEM:
-            return [one] if _TAKES_BACK.match(one.text) else []
-    return []
+def _takes_back(sentence: Sentence) -> bool:
+    return _TAKES_BACK.match(sentence.text) is not None
 
 
 def _following(sentence: Sentence, neighbours: Neighbours, *, count: int) -> Iterator[Sentence]:
-    """Up to `count` sentences that go on in the same section, in reading order."""
-    at = sentence
+    """Yield up to `count` sentences of prose that follow in the same section, in reading order."""
     for _ in range(count):
-        after = neighbours(at)[1]
-        if after is None or not _same_thought(at, after):
+        after = neighbours(sentence)[1]
+        if after is None or not _same_thought(sentence, after):
             return
         yield after
-        at = after
+        sentence = after
 
 
 def _same_thought(first: Sentence, second: Sentence) -> bool:

@@ -1,28 +1,27 @@
-"""Verification: slice the source again and compare with `==`, nothing softer."""
+"""Verify quotes: slice the source text again and compare it with `==`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from quoth.errors import OffsetMismatch
 from quoth.types import Document, Quote
 
 TextOf = Callable[[str], str | None]
-"""The canonical text of a document, by its id; None when there is no such document."""
+"""Return the canonical text of the document with an id; None when there is no such document."""
 
 
 def verify_quote(document: Document, quote: Quote) -> None:
-    """Raise `OffsetMismatch` unless the document holds exactly this text exactly there."""
+    """Raise `OffsetMismatch` unless the document has exactly this text at exactly this span."""
     if document.quote(quote.span) != quote.text:
         raise OffsetMismatch(document.id, quote.span.start, quote.span.end)
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A citation that does not hold, and why."""
+class CitationMismatch:
+    """A citation that differs from its source; `why` is for people."""
 
     question_id: str
     doc_id: str
@@ -34,29 +33,28 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Verification:
     citations: int
-    failures: tuple[Failure, ...]
+    failures: tuple[CitationMismatch, ...]
 
 
 def verify_run(results: Iterable[Mapping[str, Any]], text_of: TextOf) -> Verification:
-    """Check every citation (answers, sides of conflicts and nearest evidence, with their leads) of a run's objects."""
+    """Check every citation in a run: answers, statements of conflicts and nearest evidence, with their leads."""
     count = 0
-    failures: list[Failure] = []
+    failures: list[CitationMismatch] = []
     for result in results:
-        named = result.get("question_id")
-        question_id = "" if named is None else str(named)
+        given_id = result.get("question_id")
+        question_id = "" if given_id is None else str(given_id)
         if (why := _contradiction(result)) is not None:
-            failures.append(Failure(question_id, "-", 0, 0, why))
+            failures.append(CitationMismatch(question_id, "-", 0, 0, why))
         for citation in _citations(result):
             count += 1
-            why = _why_wrong(citation, text_of)
-            if why is not None:
-                place = (citation.get("doc_id"), citation.get("start"), citation.get("end"))
-                failures.append(Failure(question_id, *place, why))  # type: ignore[arg-type]
+            if (why := _why_wrong(citation, text_of)) is not None:
+                location = (citation.get("doc_id"), citation.get("start"), citation.get("end"))
+                failures.append(CitationMismatch(question_id, *location, why))  # type: ignore[arg-type]
     return Verification(count, tuple(failures))
 
 
 def _contradiction(result: Mapping[str, Any]) -> str | None:
-    """What is wrong with a result as a whole: it says other words than it cites, or denies that it answers."""
+    """Return how a result contradicts itself, or None: its answer is not its citations, or it abstains and answers."""
     texts = [citation.get("text") for citation in result.get("answer_sentences") or ()]
     if "final_answer" in result and result["final_answer"] != "\n".join(map(str, texts)):
         return "its final_answer is not the quoted sentences"
@@ -66,21 +64,21 @@ def _contradiction(result: Mapping[str, Any]) -> str | None:
 
 
 def _citations(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    for citation in chain(result.get("answer_sentences") or (), _sides(result), result.get("nearest") or ()):
+    quoted, nearest = result.get("answer_sentences") or (), result.get("nearest") or ()
+    conflicts = (
+        conflict.get("statements") if isinstance(conflict, Mapping) else conflict
+        for conflict in _list(result.get("conflicts"))
+    )
+    # A malformed statement becomes an empty citation, which fails the check.
+    sides = (side if isinstance(side, Mapping) else {} for statements in conflicts for side in _list(statements))
+    for citation in (*quoted, *sides, *nearest):
         yield citation
         if citation.get("lead"):
             yield {"doc_id": citation.get("doc_id"), **citation["lead"]}
 
 
-def _sides(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """What the sources say that disagree; one that is no citation at all is an empty one, which cannot hold."""
-    for conflict in _list(result.get("conflicts")):
-        for side in _list(conflict.get("statements") if isinstance(conflict, Mapping) else conflict):
-            yield side if isinstance(side, Mapping) else {}
-
-
-def _list(found: Any) -> list[Any]:  # noqa: ANN401 - any JSON
-    return found if isinstance(found, list) else [] if found is None else [found]
+def _list(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _why_wrong(citation: Mapping[str, Any], text_of: TextOf) -> str | None:

@@ -11,26 +11,8 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from quoth.cli import answering, cluster, demo, evaluating, indexing, inspecting, keys, servers, verifying
 from quoth.errors import QuothError
-from quoth.interfaces.cli import (
-    ask,
-    batch,
-    calibrate,
-    check,
-    cluster,
-    database,
-    demo,
-    evaluate,
-    export,
-    ingest,
-    inspect,
-    keys,
-    mcp,
-    remove,
-    retrieve,
-    serve,
-    verify,
-)
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
@@ -77,26 +59,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("ingest")(ingest.command)
-app.command("ask")(ask.command)
-app.command("retrieve")(retrieve.command)
-app.command("batch")(batch.command)
-app.command("verify")(verify.command)
-app.command("eval")(evaluate.command)
-app.command("calibrate")(calibrate.command)
-app.command("check")(check.command)
-app.command("remove")(remove.command)
-app.command("migrate")(database.migrate)
-app.command("maintain")(database.maintain)
-app.command("docs")(inspect.docs)
-app.command("show")(inspect.show)
-app.command("status")(inspect.status)
-app.command("export")(export.command)
-app.command("serve")(serve.command)
-app.command("mcp")(mcp.command)
+app.command("ingest")(indexing.ingest)
+app.command("ask")(answering.ask)
+app.command("retrieve")(answering.retrieve)
+app.command("batch")(answering.batch)
+app.command("verify")(verifying.verify)
+app.command("eval")(evaluating.evaluate_questions)
+app.command("calibrate")(evaluating.calibrate)
+app.command("check")(evaluating.check)
+app.command("remove")(indexing.remove)
+app.command("migrate")(indexing.migrate)
+app.command("maintain")(indexing.maintain)
+app.command("docs")(inspecting.docs)
+app.command("show")(inspecting.show)
+app.command("status")(inspecting.status)
+app.command("export")(indexing.export)
+app.command("serve")(servers.serve)
+app.command("mcp")(servers.serve_mcp)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(keys.app, name="keys")
-app.command("demo")(demo.command)
+app.command("demo")(demo.demo)
 
 
 @app.callback(invoke_without_command=True)

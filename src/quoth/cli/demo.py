@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
+from quoth.cli import options
 from quoth.errors import CorpusError
-from quoth.interfaces.cli.progress import progress_bars
-from quoth.interfaces.python import Quoth, ingest_paths
-from quoth.settings import NO_OVERRIDES, Settings
+from quoth.library import Quoth, ingest_paths
+from quoth.overrides import NO_OVERRIDES
+from quoth.settings import Settings
 from quoth.wiring import open_store
 
 QUESTIONS = (
@@ -22,18 +23,16 @@ QUESTIONS = (
 )
 
 
-def command(
-    index: Annotated[Path | None, typer.Option(help="Keep the demo's index in this folder.")] = None,
-) -> None:
+def demo(index: Annotated[Path | None, typer.Option(help="Keep the demo's index in this folder.")] = None) -> None:
     """Read the sample guides that come with Quoth and answer three questions, one of which they cannot answer.
 
     Example: `quoth demo`
     """
-    from quoth.interfaces.cli.terminal import OUT, print_outcome
+    from quoth.cli.terminal import OUT, print_outcome
 
     with tempfile.TemporaryDirectory() as scratch:
         place = index or Path(scratch) / "index"
-        with progress_bars() as progress:
+        with options.progress_bars() as progress:
             report = ingest_paths(
                 [sample_corpus("agriculture")], place, profile="agriculture", overrides=NO_OVERRIDES, progress=progress
             )
@@ -46,7 +45,7 @@ def command(
 
 
 def sample_corpus(name: str) -> Path:
-    """The sample corpus inside the installed package, or beside the source tree."""
+    """Return the sample corpus inside the installed package, or beside the source tree."""
     package = Path(str(files("quoth")))
     for place in (package / "examples" / name, package.parent.parent / "examples" / name):
         if place.is_dir():

@@ -8,29 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
+from quoth.cli import options
 from quoth.errors import QuothError
-from quoth.interfaces.cli.options import (
-    DEFAULT_INDEX,
-    ConfigOption,
-    IndexOption,
-    JsonOption,
-    SetOption,
-    complete_doc_id,
-    open_quoth,
-)
-from quoth.interfaces.python import Quoth
-from quoth.render import document_json, json_line, main_tags, passage_json, sentence_json
+from quoth.library import Quoth
+from quoth.output.render import document_json, json_line, main_tags, passage_json, sentence_json
 from quoth.types import Document, DocumentInfo, Passage, Sentence, Span
 
-_AS_WIDE_AS_NEEDED = 10_000  # columns: whoever reads a pipe wants one line for each document
+_AS_WIDE_AS_NEEDED = 10_000  # columns: in a pipe, each document stays on one line
 
 
-def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
+def docs(index: options.Index = options.DEFAULT_INDEX, as_json: options.AsJson = False) -> None:
     """List the documents of the index.
 
     Example: `quoth docs --json`
     """
-    documents = open_quoth(index).documents()
+    documents = options.open_quoth(index).documents()
     if as_json:
         for info in documents:
             typer.echo(json_line(document_json(info)))
@@ -38,7 +30,7 @@ def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> Non
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from quoth.interfaces.cli.terminal import OUT, OutputConsole, one_line
+    from quoth.cli.terminal import OUT, OutputConsole, one_line
 
     rows = [_listed(info) for info in documents]
     columns = [name for name in rows[0] if any(row[name] for row in rows)] if rows else ["document"]
@@ -50,7 +42,7 @@ def docs(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> Non
 
 
 def _listed(info: DocumentInfo) -> dict[str, str]:
-    """A row of the listing; a column that is empty for every document is not shown."""
+    """Return a document's row; columns that are empty for every document are hidden."""
     about = info.metadata
     return {
         "document": info.id,
@@ -60,7 +52,9 @@ def _listed(info: DocumentInfo) -> dict[str, str]:
         "type": about.document_type or "",
         "binding": {True: "yes", False: "no", None: ""}[about.is_binding],
         "effective": about.effective_date or "",
-        "superseded by": ", ".join(f"{one.by} ({one.section or 'all'})" for one in about.superseded_by),
+        "superseded by": ", ".join(
+            f"{successor.by} ({successor.section or 'all'})" for successor in about.superseded_by
+        ),
         "language": about.language or "",
         "tags": ", ".join(f"{facet} {value}" for facet, values in about.tags.items() for value in values),
         "title": about.title or "",
@@ -69,9 +63,9 @@ def _listed(info: DocumentInfo) -> dict[str, str]:
 
 def show(
     doc_id: Annotated[
-        str, typer.Argument(help="The document's id, as `quoth docs` lists it.", autocompletion=complete_doc_id)
+        str, typer.Argument(help="The document's id, as `quoth docs` lists it.", autocompletion=options.complete_doc_id)
     ],
-    index: IndexOption = DEFAULT_INDEX,
+    index: options.Index = options.DEFAULT_INDEX,
     text: Annotated[bool, typer.Option("--text", help="Print the canonical text, exactly.")] = False,
     sentences: Annotated[bool, typer.Option("--sentences", help="List every sentence with its place.")] = False,
     passages: Annotated[bool, typer.Option("--passages", help="List every passage with its place.")] = False,
@@ -79,13 +73,13 @@ def show(
         str | None,
         typer.Option("--span", metavar="START:END", help="Print this slice, and where it stands on its pages."),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show a document: what is known about it, its text, how it was split, or where a quote is printed.
 
     Example: `quoth show canola/guide.md --sentences --json`
     """
-    quoth = open_quoth(index)
+    quoth = options.open_quoth(index)
     document = quoth.document(doc_id)
     if document is None:
         raise QuothError(f"the index holds no document '{doc_id}'", hint="quoth docs lists the ids.")
@@ -98,7 +92,7 @@ def show(
     elif span is not None:
         _show_span(quoth, document, _parsed(span, document), as_json=as_json)
     else:
-        info = next(one for one in quoth.documents() if one.id == doc_id)
+        info = next(info for info in quoth.documents() if info.id == doc_id)
         _show_about(document, info, as_json=as_json)
 
 
@@ -110,7 +104,7 @@ def _show_sentences(sentences: tuple[Sentence, ...], *, as_json: bool) -> None:
         span = sentence.quote.span
         page = f"page {sentence.page}" if sentence.page else ""
         about = [sentence.kind.value, page, " > ".join(sentence.section), *main_tags(sentence.tags).values()]
-        typer.echo(f"{span.start}-{span.end}\t{' · '.join(one for one in about if one)}\t{sentence.text!r}")
+        typer.echo(f"{span.start}-{span.end}\t{' · '.join(filter(None, about))}\t{sentence.text!r}")
 
 
 def _show_passages(document: Document, passages: tuple[Passage, ...], *, as_json: bool) -> None:
@@ -121,9 +115,7 @@ def _show_passages(document: Document, passages: tuple[Passage, ...], *, as_json
             continue
         page = f"page {passage.page}" if passage.page else ""
         about = [f"{passage.tokens} tokens", page, " > ".join(passage.section)]
-        typer.echo(
-            f"{passage.span.start}-{passage.span.end}\t{' · '.join(one for one in about if one)}\t{content[:80]!r}"
-        )
+        typer.echo(f"{passage.span.start}-{passage.span.end}\t{' · '.join(filter(None, about))}\t{content[:80]!r}")
 
 
 def _parsed(text: str, document: Document) -> Span:
@@ -138,7 +130,7 @@ def _parsed(text: str, document: Document) -> Span:
 
 
 def _show_span(quoth: Quoth, document: Document, span: Span, *, as_json: bool) -> None:
-    """The slice and its rectangles, so that any viewer can draw them on the page."""
+    """Return the slice and its rectangles, which a viewer can draw on the page."""
     places = quoth.locate(document.id, span.start, span.end)
     if as_json:
         rectangles = [{"page": page, "box": list(box)} for page, box in places]
@@ -155,7 +147,7 @@ def _show_about(document: Document, info: DocumentInfo, *, as_json: bool) -> Non
     if as_json:
         typer.echo(json_line(about))
         return
-    from quoth.interfaces.cli.terminal import one_line
+    from quoth.cli.terminal import one_line
 
     for key, value in about.items():
         if value not in (None, [], {}):
@@ -164,7 +156,7 @@ def _show_about(document: Document, info: DocumentInfo, *, as_json: bool) -> Non
 
 
 def status(
-    index: IndexOption = DEFAULT_INDEX,
+    index: options.Index = options.DEFAULT_INDEX,
     quality: Annotated[
         bool, typer.Option("--quality", help="How good retrievals look: those of the query log, or of QUESTIONS.")
     ] = False,
@@ -174,28 +166,32 @@ def status(
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="With --quality: only what was logged since, e.g. 2026-01-31.")
     ] = None,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
-    assignments: SetOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    as_json: options.AsJson = False,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """What the index holds, which model and profile made it, and how much room it takes.
 
     Examples: `quoth status --json` and `quoth status --quality --questions questions.txt`
     """
     if quality:
-        from quoth.interfaces.cli.quality import report
+        from quoth.cli.evaluation_tables import report
 
         report(
-            open_quoth(index, config=config, assignments=assignments), questions, since, as_json=as_json, quiet=quiet
+            options.open_quoth(index, config=config, assignments=assignments),
+            questions,
+            since,
+            as_json=as_json,
+            quiet=quiet,
         )
         return
     if questions or since:
         raise typer.BadParameter("--questions and --since go with --quality")
-    quoth = open_quoth(index, config=config, assignments=assignments)
+    quoth = options.open_quoth(index, config=config, assignments=assignments)
     info = quoth.info
     about: dict[str, Any] = {
-        "index": quoth.place,
+        "index": quoth.location,
         "documents": info.documents,
         "sentences": info.sentences,
         "profile": info.profile_name,
@@ -211,5 +207,4 @@ def status(
     if as_json:
         typer.echo(json_line(about))
     else:
-        for key, value in about.items():
-            typer.echo(f"{key:<11} {value:,}" if key in {"documents", "sentences", "bytes"} else f"{key:<11} {value}")
+        options.print_values(about)

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from quoth.interfaces.cli.options import ConfigOption, JsonOption, SetOption, overrides
-from quoth.interfaces.guard.access import keys_path
-from quoth.interfaces.guard.keys import MOST_PER_MINUTE, Key, KeyFile, Scope
-from quoth.render import json_line
+from quoth.cli import options
+from quoth.http.guard.api_keys import MOST_PER_MINUTE, ApiKey, KeyFile, KeyScope, keys_path
+from quoth.output.render import json_line
 
 StateOption = Annotated[
     Path | None, typer.Option("--state", metavar="DIR", help="Folder of the service; else the setting `service.state`.")
@@ -23,8 +22,8 @@ app = typer.Typer(help="Add, list and revoke the keys of the service.", no_args_
 def add(
     name: Annotated[str, typer.Argument(help="Who or what gets the key, e.g. `website`.")],
     scope: Annotated[
-        Scope, typer.Option("--scope", help="`read` asks questions; `write` also changes documents.")
-    ] = Scope.READ,
+        KeyScope, typer.Option("--scope", help="`read` asks questions; `write` also changes documents.")
+    ] = KeyScope.READ,
     per_minute: Annotated[
         int | None,
         typer.Option(
@@ -35,8 +34,8 @@ def add(
         ),
     ] = None,
     state: StateOption = None,
-    config: ConfigOption = None,
-    assignments: SetOption = None,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
 ) -> None:
     """Make a key and print its token, which is stored nowhere. A running service accepts it at once.
 
@@ -51,10 +50,10 @@ def add(
 
 @app.command("list")
 def list_keys(
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
     state: StateOption = None,
-    config: ConfigOption = None,
-    assignments: SetOption = None,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
 ) -> None:
     """List the keys, revoked ones too, oldest first.
 
@@ -63,7 +62,8 @@ def list_keys(
     keys = _keys(state, config, assignments).all()
     if as_json:
         for key in keys:
-            typer.echo(json_line(_listed(key)))
+            shown = {name: getattr(key, name) for name in ("id", "name", "scopes", "created", "revoked", "per_minute")}
+            typer.echo(json_line({**shown, "scopes": sorted(key.scopes)}))
     elif keys:
         _print(keys)
     else:
@@ -74,8 +74,8 @@ def list_keys(
 def revoke(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `quoth keys list` shows it.")],
     state: StateOption = None,
-    config: ConfigOption = None,
-    assignments: SetOption = None,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
 ) -> None:
     """Revoke a key. A running service refuses it at once; it stays in the list with the date.
 
@@ -89,42 +89,25 @@ def revoke(
 
 
 def _keys(state: Path | None, config: Path | None, assignments: list[str] | None) -> KeyFile:
-    settings = overrides(config, assignments).over({}, profile="none")
+    settings = options.overrides(config, assignments).without_profile()
     return KeyFile(state / "keys.json" if state else keys_path(settings.service))
 
 
-def _scope(key: Key) -> str:
-    """The widest scope: whoever may write may read."""
-    return (Scope.WRITE if Scope.WRITE in key.scopes else Scope.READ).value
+def _scope(key: ApiKey) -> str:
+    """Return the widest scope; writing includes reading."""
+    return (KeyScope.WRITE if KeyScope.WRITE in key.scopes else KeyScope.READ).value
 
 
-def _limit(key: Key) -> str:
-    match key.per_minute:
-        case None:
-            return "as many requests as the service allows"
-        case 0:
-            return "no limit"
-        case number:
-            return f"{number} requests a minute"
+def _limit(key: ApiKey) -> str:
+    words = {None: "as many requests as the service allows", 0: "no limit"}
+    return words.get(key.per_minute, f"{key.per_minute} requests a minute")
 
 
-def _listed(key: Key) -> dict[str, object]:
-    """A key for the listing: without its hash."""
-    return {
-        "id": key.id,
-        "name": key.name,
-        "scopes": sorted(key.scopes),
-        "created": key.created,
-        "revoked": key.revoked,
-        "per_minute": key.per_minute,
-    }
-
-
-def _print(keys: tuple[Key, ...]) -> None:
+def _print(keys: tuple[ApiKey, ...]) -> None:
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from quoth.interfaces.cli.terminal import OUT, one_line
+    from quoth.cli.terminal import OUT, one_line
 
     names = ("id", "name", "scope", "a minute", "created", "revoked")
     table = Table(*(Column(name, overflow="fold") for name in names), box=None, pad_edge=False)

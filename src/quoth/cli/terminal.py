@@ -1,4 +1,4 @@
-"""Answers for people at a terminal."""
+"""Answers and retrievals for people at a terminal."""
 
 from __future__ import annotations
 
@@ -9,14 +9,26 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from quoth.corpus.authority import supersessions
-from quoth.render import main_tags
-from quoth.select.late import word_matches
-from quoth.types import Abstention, Answer, Asked, Citation, Confidence, Conflict, Outcome
+from quoth.domain.authority import supersessions
+from quoth.output.render import main_tags
+from quoth.search.reranking import word_matches
+from quoth.types import (
+    Abstention,
+    Answer,
+    AskResult,
+    Citation,
+    Confidence,
+    Conflict,
+    FoundPassage,
+    Outcome,
+    Retrieval,
+    RetrieveResult,
+    Status,
+)
 
 
 class OutputConsole(Console):
-    """A console on stdout that leaves a broken pipe to whoever runs the command, as every other output does."""
+    """A console on stdout that raises `BrokenPipeError`, which the command line handles for all output."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -27,7 +39,7 @@ OUT = OutputConsole(highlight=False, emoji=False)
 
 
 def print_outcome(outcome: Outcome) -> None:
-    """The quotes with their sources, or the reason for abstaining and what came nearest."""
+    """Print the quotes with their sources, or the reason for abstaining and the nearest evidence."""
     for warning in outcome.notes.warnings:
         OUT.print(f"[yellow]{escape(one_line(warning))}[/yellow]\n")
     calibrated = "" if outcome.notes.calibrated else ", not calibrated"
@@ -54,13 +66,13 @@ def print_outcome(outcome: Outcome) -> None:
 
 
 def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
-    """Best first, but a sentence and its companions as they follow each other in the document."""
+    """Sort best first, but a sentence and its companions in document order."""
     places = {citation.sentence.id: place for place, citation in enumerate(citations)}
     return sorted(
         citations,
-        key=lambda one: (
-            places.get(one.companion_of or one.sentence.id, places[one.sentence.id]),
-            one.sentence.quote.span,
+        key=lambda citation: (
+            places.get(citation.companion_of or citation.sentence.id, places[citation.sentence.id]),
+            citation.sentence.quote.span,
         ),
     )
 
@@ -81,13 +93,13 @@ def _print_citation(number: int, citation: Citation) -> None:
     if sentence.ocr is not None:
         about.append(f"read from a picture, {sentence.ocr:.0%} sure")
     about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
-    about += [f"superseded by {one.by}" for one in supersessions(citation.metadata, sentence.section)]
+    about += [f"superseded by {successor.by}" for successor in supersessions(citation.metadata, sentence.section)]
     OUT.print(Padding(f"[cyan]\\[{number}][/cyan] [dim]{escape(one_line(' · '.join(about)))}[/dim]", (0, 0, 0, 4)))
     OUT.print(Padding(f"{escape(one_line(citation.why))}\n" if citation.why else "", (0, 0, 0, 4)))
 
 
 def place_line(title: str, section: tuple[str, ...], page: int | None, authority: str | None) -> str:
-    """Where something stands and what it is worth: `Design Guidelines, Chapter 4 > 4.2 Fencing, p. 42 [guidance]`."""
+    """Return a location and its authority: `Design Guidelines, Chapter 4 > 4.2 Fencing, p. 42 [guidance]`."""
     where = [title, *([" > ".join(section)] if section else []), *([f"p. {page}"] if page else [])]
     return ", ".join(where) + (f" [{authority}]" if authority else "")
 
@@ -99,13 +111,13 @@ def print_conflicts(conflicts: Sequence[Conflict]) -> None:
 
 
 def one_line(text: str) -> str:
-    """Soft-wrapped lines joined, and nothing that could drive the terminal; for the eye only, never for a citation."""
+    """Join lines and replace control characters; for display only, never for a citation."""
     joined = " ".join(text.split())
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in joined)
 
 
-def print_trace(asked: Asked) -> None:
-    """Every stage with its scores."""
+def print_trace(asked: AskResult) -> None:
+    """Print every stage with its scores."""
     trace, analysis = asked.trace, asked.trace.analysis
     OUT.print("\n[bold]How it came about[/bold]")
     OUT.print(f"kind      {analysis.kind} (lexical {analysis.alpha_lexical:.2f}, dense {analysis.alpha_semantic:.2f})")
@@ -113,18 +125,18 @@ def print_trace(asked: Asked) -> None:
     OUT.print(
         f"tags      {', '.join(f'{facet} {value}' for facet, found in analysis.tags.items() for value in found) or '-'}"
     )
-    presumed = one_line(", ".join(f"{one.kind} {one.text}" for one, *_ in analysis.entities))
+    presumed = one_line(", ".join(f"{entity.kind} {entity.text}" for entity, *_ in analysis.entities))
     OUT.print(f"presumes  {escape(presumed) or '-'}")
-    for cover in trace.parts:
-        said = cover.objection.detail if cover.objection else f"{len(cover.evidence)} sentences"
-        OUT.print(f"part      {escape(one_line(f'{cover.part.text}: {said}'))}")
+    for cover in trace.sub_answers:
+        result = cover.objection.detail if cover.objection else f"{len(cover.evidence)} sentences"
+        OUT.print(f"part      {escape(one_line(f'{cover.sub_question.text}: {result}'))}")
     OUT.print(f"found     {asked.outcome.notes.k_initial} candidates, {len(trace.ranked)} kept")
     table = Table("", "lexical", "dense", "fused", "rerank", "order", "sentence", box=None, pad_edge=False)
-    chosen = {one.sentence.id for one in trace.selection.evidence}
-    for one in trace.ranked:
-        scores = (one.candidate.lexical, one.candidate.dense, one.fused, one.relevance, one.order)
-        mark = "*" if one.sentence.id in chosen else ""
-        table.add_row(mark, *(f"{score:.3f}" for score in scores), escape(one_line(one.sentence.text)[:90]))
+    chosen = {evidence.sentence.id for evidence in trace.selection.evidence}
+    for ranked in trace.ranked:
+        scores = (ranked.candidate.lexical, ranked.candidate.dense, ranked.fused, ranked.relevance, ranked.order)
+        mark = "*" if ranked.sentence.id in chosen else ""
+        table.add_row(mark, *(f"{score:.3f}" for score in scores), escape(one_line(ranked.sentence.text)[:90]))
     OUT.print(table)
     _print_matches(asked)
     OUT.print(f"redundancy {trace.selection.redundancy_before:.2f} -> {trace.selection.redundancy_after:.2f}")
@@ -133,17 +145,104 @@ def print_trace(asked: Asked) -> None:
         OUT.print(f"check     {name}: {escape(objection.detail) if objection else 'passed'}")
 
 
-def _print_matches(asked: Asked) -> None:
-    """Each word of the question with its best match in the best sentences: the least matched are what is missing."""
-    matched = word_matches(asked.trace.probe, asked.trace.ranked)
+def _print_matches(asked: AskResult) -> None:
+    """Print each word of the question with its best match in the best sentences: a poorly matched word is missing."""
+    matched = word_matches(asked.trace.encoded, asked.trace.ranked)
     if matched:
         OUT.print("matched   " + escape(one_line(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched))))
 
 
 def _print_confidence(confidence: Confidence) -> None:
-    """The parts of the confidence, and what each adds to the log odds."""
-    made = ", ".join(f"{name} {value:.2f}" for name, value in confidence.parts.items())
+    """Print the features of the confidence, and what each adds to the log odds."""
+    made = ", ".join(f"{name} {value:.2f}" for name, value in confidence.features.items())
     OUT.print(f"confidence {confidence.value:.3f} from {made or 'nothing'}")
     if confidence.terms:
         terms = " ".join(f"{value:+.2f} {name}" for name, value in confidence.terms.items())
         OUT.print(f"log odds  {sum(confidence.terms.values()):+.2f} = {terms}")
+
+
+_EXCERPT = 400
+"""Characters of a passage that are printed, from its best sentence on."""
+
+
+def print_retrieval(retrieval: Retrieval) -> None:
+    """Print the passages, best first, each with its location, authority and scores."""
+    if retrieval.message:
+        OUT.print(f"[bold]Nothing found.[/bold] {escape(one_line(retrieval.message))}")
+    if retrieval.warning:
+        OUT.print(f"[yellow]{escape(one_line(retrieval.warning))}[/yellow]\n")
+    for number, found in enumerate(retrieval.passages, 1):
+        _print_passage(number, found)
+    print_conflicts(retrieval.conflicts)
+    OUT.print(f"[dim]{escape(_summary(retrieval))}[/dim]")
+
+
+def _print_passage(number: int, found: FoundPassage) -> None:
+    line = place_line(
+        found.document.metadata.title or found.document.id, found.passage.section, found.passage.page, found.authority
+    )
+    OUT.print(f"[cyan]\\[{number}][/cyan] [bold]{escape(one_line(line))}[/bold]")
+    for replaced in found.superseded_by:
+        what = f"{replaced.section} " if replaced.section else ""
+        OUT.print(Padding(f"[red]{escape(one_line(f'{what}superseded by {replaced.by}'))}[/red]", (0, 0, 0, 4)))
+    if found.successor_of:
+        OUT.print(Padding(f"[green]{escape(one_line(f'replaces {found.successor_of}'))}[/green]", (0, 0, 0, 4)))
+    OUT.print(Padding(escape(one_line(_excerpt(found))), (0, 0, 0, 4)))
+    span = found.passage.span
+    about = [f"{found.passage.doc_id}[{span.start}:{span.end}]"]
+    about += [found.document.metadata.document_type] if found.document.metadata.document_type else []
+    about += [f"in effect {found.document.metadata.effective_date}"] if found.document.metadata.effective_date else []
+    about.append(
+        f"relevance {found.relevance:.2f} (vector {found.dense:.2f}, full text {found.lexical:.2f}, "
+        f"combined {found.fused:.2f}, found by {found.source.replace('_', ' ')})"
+    )
+    OUT.print(Padding(f"[dim]{escape(one_line(' · '.join(about)))}[/dim]\n", (0, 0, 0, 4)))
+
+
+def _excerpt(found: FoundPassage) -> str:
+    """Return the part of the passage that begins with its best sentence."""
+    start = found.sentences[0].sentence.quote.span.start - found.passage.span.start
+    text = found.content[start : start + _EXCERPT]
+    return ("… " if start else "") + text + (" …" if start + _EXCERPT < len(found.content) else "")
+
+
+def _summary(retrieval: Retrieval) -> str:
+    lexical, dense = retrieval.weights
+    summary = [f"{retrieval.status}", f"{retrieval.kind} question (dense {dense:.2f}, lexical {lexical:.2f})"]
+    if retrieval.filters.document_types:
+        summary.append(f"document type {', '.join(retrieval.filters.document_types)}")
+    if retrieval.filters.as_of:
+        summary.append(f"as of {retrieval.filters.as_of}")
+    if retrieval.degraded:
+        summary.append(f"degraded: {', '.join(retrieval.degraded)}")
+    if retrieval.status is not Status.NO_RESULTS:
+        blocks = len(retrieval.context.blocks)
+        summary.append(f"context of {retrieval.context.tokens:,} tokens in {blocks} block{'' if blocks == 1 else 's'}")
+    return " · ".join(summary)
+
+
+def print_retrieval_trace(retrieved: RetrieveResult) -> None:
+    """Print every scored passage."""
+    trace = retrieved.trace
+    chosen = {found.passage.id for found in retrieved.retrieval.passages}
+    OUT.print("\n[bold]How it came about[/bold]")
+    OUT.print(f"searched  {escape(one_line(trace.analysis.search_text))}")
+    OUT.print(f"terms     {escape(one_line(', '.join(' = '.join(group) for group in trace.analysis.terms)))}")
+    OUT.print(f"found     {trace.candidates} sentences in {len(trace.passages)} passages, ordered by {trace.reranker}")
+    if trace.usage:
+        cost = "" if trace.usage.cost is None else f", ${trace.usage.cost:.4f}"
+        OUT.print(
+            f"model     {escape(one_line(trace.usage.model))}: {trace.usage.prompt_tokens} +"
+            f" {trace.usage.completion_tokens} tokens in {trace.usage.attempts} attempts{cost}"
+        )
+    table = Table("", "vector", "text", "comb.", "relev.", "order", "found by", "passage", box=None, pad_edge=False)
+    for found in trace.passages:
+        scores = (found.dense, found.lexical, found.fused, found.relevance, found.order)
+        mark = "*" if found.passage.id in chosen else ""
+        table.add_row(
+            mark,
+            *(f"{score:.3f}" for score in scores),
+            found.source.replace("_", " "),
+            escape(one_line(found.passage.id)),
+        )
+    OUT.print(table)

@@ -4,69 +4,60 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from quoth.corpus.extraction import Extraction
-from quoth.corpus.kinds import recognise
-from quoth.corpus.load import read_bytes, text_sha256
+from quoth.answer.verification import CitationMismatch, TextOf, Verification, verify_run
+from quoth.cli import options
+from quoth.documents.encodings import text_sha256
+from quoth.documents.files import read_bytes
+from quoth.documents.formats.recognition import recognise
+from quoth.documents.worker.pool import Extraction
 from quoth.errors import QuothError, UnreadableFile
-from quoth.interfaces.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, open_quoth
-from quoth.interfaces.python import Quoth
-from quoth.render import json_line
+from quoth.library import Quoth
+from quoth.output.render import json_line, sentence_json
 from quoth.settings import IngestSettings
 from quoth.types import DocumentInfo
-from quoth.verify import Failure, TextOf, Verification, verify_run
 
 _LIMITS = IngestSettings()
 
 
-def command(
+def verify(
     run: Annotated[Path | None, typer.Argument(help="A run file; without one the index itself is checked.")] = None,
-    index: IndexOption = DEFAULT_INDEX,
+    index: options.Index = options.DEFAULT_INDEX,
     root: Annotated[
         Path | None,
         typer.Option(exists=True, file_okay=False, help="Check against the source files under this folder."),
     ] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Check this many random sentences of the index.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Slice every citation again and compare it with its source; exit code 1 when one does not hold.
 
     Examples: `quoth verify run.jsonl --root guides/` and `quoth verify --index .quoth --sample 200`
     """
     with Extraction(_LIMITS) as extraction:
+        text_of = _from_files(root, extraction) if root else _from_index(options.open_quoth(index))
         if run is None:
-            quoth = open_quoth(index)
-            text_of = _from_files(root, extraction) if root else _from_index(quoth)
-            result = _verify_index(quoth, text_of, sample=sample, seed=seed)
+            result = _verify_index(options.open_quoth(index), text_of, sample=sample, seed=seed)
         else:
-            text_of = _from_files(root, extraction) if root else _from_index(open_quoth(index))
             result = verify_run(_results(run), text_of)
-    _print(result, as_json=as_json)
-    if result.failures:
-        raise typer.Exit(1)
-
-
-def _print(result: Verification, *, as_json: bool) -> None:
     for failure in result.failures:
-        place = f"{failure.doc_id}[{failure.start}:{failure.end}]"
-        typer.secho(f"question {failure.question_id}: {place}: {failure.why}", err=True, fg="red")
+        quoted = f"{failure.doc_id}[{failure.start}:{failure.end}]"
+        typer.secho(f"question {failure.question_id}: {quoted}: {failure.why}", err=True, fg="red")
     if as_json:
-        typer.echo(
-            json_line({"citations": result.citations, "failures": [_failure_json(one) for one in result.failures]})
-        )
+        typer.echo(json_line(asdict(result)))
     else:
         typer.echo(f"{result.citations - len(result.failures)} of {result.citations} citations are exact")
-
-
-def _failure_json(failure: Failure) -> dict[str, Any]:
-    return {name: getattr(failure, name) for name in ("question_id", "doc_id", "start", "end", "why")}
+    if result.failures:
+        raise typer.Exit(1)
 
 
 def _results(run: Path) -> Iterator[dict[str, Any]]:
@@ -87,11 +78,11 @@ def _results(run: Path) -> Iterator[dict[str, Any]]:
 
 
 def _is_result(line: object) -> bool:
-    """Whether a line has the shape of a result; whether its citations hold is another question."""
+    """Return whether a line has the shape of a result; its citations are checked later."""
     if not isinstance(line, dict):
         return False
     lists = [line.get(name, []) for name in ("answer_sentences", "nearest")]
-    return all(isinstance(one, list) for one in lists) and all(
+    return all(isinstance(citations, list) for citations in lists) and all(
         isinstance(citation, dict) and isinstance(citation.get("lead") or {}, dict)
         for citations in lists
         for citation in citations
@@ -119,43 +110,37 @@ def _from_files(root: Path, extraction: Extraction) -> TextOf:
             form = recognise(path)
             data = read_bytes(path, label=doc_id, most_mb=_LIMITS.max_file_mb)
             return form and extraction.read(data, form=form, label=doc_id)[0].text
-        except (OSError, ValueError, RuntimeError, UnreadableFile):  # an id that can be no path names no document
+        except (OSError, ValueError, RuntimeError, UnreadableFile):  # an id that is no valid path names no document
             return None
 
     return text_of
 
 
 def _verify_index(quoth: Quoth, text_of: TextOf, *, sample: int | None, seed: int) -> Verification:
-    """Every sentence, or a sample, against the stored texts (or the files), and those against their hashes."""
+    """Check sentences against the texts of the index or the files, and the texts against their hashes."""
     documents = quoth.documents()
     failures = [
-        Failure("-", info.id, 0, info.characters, "the text does not match its hash")
+        CitationMismatch("-", info.id, 0, info.characters, "the text does not match its hash")
         for info in documents
         if (text := text_of(info.id)) is None or text_sha256(text) != info.sha256
     ]
-    wanted = _sampled(documents, sample, seed)
-    results = (_as_result(quoth, doc_id, places) for doc_id, places in wanted.items())
-    checked = verify_run(results, text_of)
+    ordinals = _sampled(documents, sample, seed)
+    checked = verify_run((_as_result(quoth, doc_id, ordinals[doc_id]) for doc_id in sorted(ordinals)), text_of)
     return Verification(checked.citations + len(failures), (*failures, *checked.failures))
 
 
-def _sampled(documents: tuple[DocumentInfo, ...], sample: int | None, seed: int) -> dict[str, set[int] | None]:
-    """For each document the sentences to check, by their place; None means all."""
+def _sampled(documents: Sequence[DocumentInfo], sample: int | None, seed: int) -> dict[str, Container[int]]:
+    """Return the ordinals of the sentences to check, by document."""
     if sample is None:
-        return {info.id: None for info in documents}
-    places = [(info.id, place) for info in documents for place in range(info.sentences)]
-    chosen = random.Random(seed).sample(places, min(sample, len(places)))  # noqa: S311 - a sample, not a secret
-    found: dict[str, set[int] | None] = {}
-    for doc_id, place in sorted(chosen):
-        held = found.setdefault(doc_id, set())
-        if held is not None:
-            held.add(place)
-    return found
+        return {info.id: range(info.sentences) for info in documents}
+    every = [(info.id, ordinal) for info in documents for ordinal in range(info.sentences)]
+    chosen = random.Random(seed).sample(every, min(sample, len(every)))  # noqa: S311 - a sample, not a secret
+    ordinals: dict[str, set[int]] = defaultdict(set)
+    for doc_id, ordinal in chosen:
+        ordinals[doc_id].add(ordinal)
+    return {**ordinals}
 
 
-def _as_result(quoth: Quoth, doc_id: str, places: set[int] | None) -> dict[str, Any]:
-    from quoth.render import sentence_json
-
-    sentences = quoth.sentences(doc_id)
-    chosen = [one for place, one in enumerate(sentences) if places is None or place in places]
-    return {"question_id": "-", "answer_sentences": [sentence_json(one) for one in chosen]}
+def _as_result(quoth: Quoth, doc_id: str, ordinals: Container[int]) -> dict[str, Any]:
+    chosen = [sentence for ordinal, sentence in enumerate(quoth.sentences(doc_id)) if ordinal in ordinals]
+    return {"question_id": "-", "answer_sentences": [sentence_json(sentence) for sentence in chosen]}

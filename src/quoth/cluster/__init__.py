@@ -1,1 +1,1 @@
-"""Past one machine, on Ray: ingest into shards, answering many questions, and serving. Needs the extra `ray`."""
+"""Work on several machines with Ray: ingest into shards, answer many questions, serve. Needs the extra `ray`."""

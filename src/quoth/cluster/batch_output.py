@@ -1,31 +1,63 @@
-"""The file of answers: what it holds already is compared with the questions, and what follows is put behind it.
+"""The options of a batch on a cluster, and its file of answers, which is compared with the questions and appended to.
 
-A run that was killed leaves whole lines, and perhaps the beginning of one, which is cut off.
+A run that was killed leaves whole lines, and perhaps the beginning of a line, which the next run cuts off.
+
+A line of answers names its question, but not the question's filters. If there are any, a file beside it does:
+
+    run.jsonl.filters   [line, digest of the filters], a line of JSON for each question that has filters
+
+It is written before the answers, and stays: a run that goes on with a changed filter must not keep the old answer.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Self
 
-from quoth.cluster.batch_filters import ELSEWHERE, FiltersFile, digest_of
 from quoth.errors import QuestionError, QuothError
-from quoth.questions import UnreadableLine
-from quoth.types import Question
+from quoth.overrides import Overrides
+from quoth.search.question_files import UnreadableLine
+from quoth.types import NO_FILTERS, Filters, Question
 
 _BEGINNING = b'{"question_id": '
+_ELSEWHERE = "Choose another file with -o, or remove this one to answer all questions anew."
+
+
+class Placement(StrEnum):
+    """Where the index is opened: all of it in each process, or each shard in one process that the others call."""
+
+    AUTO = "auto"
+    WHOLE = "whole"
+    SPREAD = "spread"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class BatchPlan:
+    """How to answer the questions. `workers` None: as many as the cluster has CPUs at the time.
+
+    A chunk of questions whose process dies is answered again, at most `retries` times.
+    """
+
+    index: str
+    overrides: Overrides
+    address: str | None
+    workers: int | None
+    placement: Placement
+    retries: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOrigin:
     """What every answer carries: the digests of the index and of the settings that it was made with."""
 
     index: str
@@ -33,21 +65,15 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What a file of answers held: so many answers, and what was wrong with the questions between them."""
+class ExistingAnswers:
+    """What a file of answers held: the number of answers, and the problems of the questions between them."""
 
     answers: int
     problems: tuple[str, ...]
 
 
-class Output(Protocol):
-    """Where answers go to, a chunk of whole lines at a time, each with its question."""
-
-    def write(self, answered: Sequence[tuple[Question, str]]) -> None: ...
-
-
 class StandardOutput:
-    """That of when this was made."""
+    """Standard output as it was when this was made: it may be redirected while the cluster works."""
 
     def __init__(self) -> None:
         self._stream = sys.stdout
@@ -57,8 +83,60 @@ class StandardOutput:
         self._stream.flush()
 
 
+class FiltersFile:
+    """The filters of the answers, in a file beside them. Only the run that has locked the answers writes it."""
+
+    def __init__(self, answers: Path) -> None:
+        self._path = answers.with_name(f"{answers.name}.filters")
+
+    def read(self) -> dict[int, str]:
+        """Return digests by line number. A torn last line belongs to answers that were never written."""
+        with self._faults_named():
+            content = self._path.read_bytes() if self._path.exists() else b""
+            return {int(line): str(digest) for line, digest in map(json.loads, content.split(b"\n")[:-1])}
+
+    def truncate(self, lines: int) -> None:
+        """Keep the digests of the first `lines` answers; remove the file if there are none."""
+        digests = [(line, digest) for line, digest in self.read().items() if line <= lines]
+        with self._faults_named():
+            if not digests:
+                self._path.unlink(missing_ok=True)
+            else:
+                aside = self._path.with_name(f"{self._path.name}.new")
+                aside.write_bytes(_digest_lines(digests))
+                aside.replace(self._path)
+
+    def append(self, questions: Iterable[Question], *, after: int) -> None:
+        """Add the digests of questions whose answers follow the first `after` lines."""
+        digests = [(number, digest_of(question.filters)) for number, question in enumerate(questions, after + 1)]
+        if lines := _digest_lines(digests):
+            with self._faults_named(), self._path.open("ab") as file:
+                file.write(lines)
+
+    @contextmanager
+    def _faults_named(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, TypeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not what was written"
+            raise QuothError(
+                f"{self._path}, which belongs to the answers, cannot be used: {why}", hint=_ELSEWHERE
+            ) from error
+
+
+def _digest_lines(digests: Iterable[tuple[int, str]]) -> bytes:
+    return "".join(json.dumps((number, digest)) + "\n" for number, digest in digests if digest).encode()
+
+
+def digest_of(filters: Filters) -> str:
+    """Return a digest that tells filters apart; empty if there are none."""
+    if filters == NO_FILTERS:
+        return ""
+    return hashlib.sha256(json.dumps(asdict(filters), sort_keys=True).encode()).hexdigest()[:16]
+
+
 class AnswerFile:
-    """One run writes it at a time. Nothing in it is changed, and it is not made, before `write` or `finish`."""
+    """A file of answers, locked against other runs. It is not made or changed before `write` or `finish`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -68,60 +146,55 @@ class AnswerFile:
         self._written = 0
         if not path.exists():
             _check_can_be_made(path)
-        else:
-            self._file = self._opened(os.O_RDWR)
-            try:
-                if path.is_file():
-                    self._cut = _end_of_lines(self._file, path)
-            except BaseException:
-                self._file.close()
-                raise
+            return
+        with ExitStack() as stack:
+            self._file = stack.enter_context(self._opened(os.O_RDWR))
+            if path.is_file():
+                self._cut = _end_of_lines(self._file, path)
+            stack.pop_all()
 
     def lines(self) -> Iterator[bytes]:
-        """The whole lines that it holds."""
+        """Yield the whole lines that the file holds."""
         if self._file is not None and self._cut:
             self._file.seek(0)
             self._written = 0
             while self._file.tell() < self._cut:
-                line = self._file.readline()
                 self._written += 1
-                yield line
+                yield self._file.readline()
 
     def filters(self) -> Mapping[int, str]:
-        """The digests of the filters that its answers were asked with, by line; see `digest_of`."""
+        """Return the digests of the answers' filters, by line; see `digest_of`."""
         return self._filters.read()
 
     def write(self, answered: Sequence[tuple[Question, str]]) -> None:
-        """`lines` was read to its end before."""
+        """Append answers. The caller must have read `lines` to its end first."""
         file = self._ready()
         if self._regular:
-            self._filters.add([question for question, _ in answered], behind=self._written)
+            self._filters.append([question for question, _ in answered], after=self._written)
         file.write("".join(line for _, line in answered).encode("utf-8"))
-        file.flush()  # whoever looks at the file, or resumes, finds whole lines
+        file.flush()  # anyone who looks at the file, or resumes, finds whole lines
         self._written += len(answered)
 
     def finish(self) -> None:
-        """There is such a file, even if it is empty, and no torn line in it."""
+        """Make the file if there is none, and cut off a torn line."""
         self._ready()
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
 
-    def __enter__(self) -> AnswerFile:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _ready(self) -> BinaryIO:
         if self._file is None:
             self._file = self._opened(os.O_RDWR | os.O_CREAT | os.O_EXCL)
-            self._filters.keep(0)
+            self._filters.truncate(0)
         if self._cut is not None:
-            self._filters.keep(self._written)
+            self._filters.truncate(self._written)
             self._file.seek(self._cut)
             self._file.truncate()
             self._cut = None
@@ -136,7 +209,7 @@ class AnswerFile:
             raise QuothError(
                 f"cannot write {self.path}: {error.strerror}", hint="Choose another file with -o."
             ) from error
-        self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)  # and no pipe or device
+        self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)  # not a pipe or device
         file: BinaryIO = os.fdopen(descriptor, "r+b" if self._regular else "wb")
         try:
             if self._regular:
@@ -150,83 +223,80 @@ class AnswerFile:
         return QuothError(f"another run is writing {self.path}", hint="Wait for it, or choose another file with -o.")
 
 
-def pass_over(
-    asked: Iterator[Question | UnreadableLine],
+def skip_answered(
+    questions: Iterator[Question | UnreadableLine],
     lines: Iterable[bytes],
     *,
     filters: Mapping[int, str],
-    origin: Origin,
+    origin: AnswerOrigin,
     check: Callable[[Question], None],
     place: str,
-) -> Kept:
-    """Take from `asked` what has its answer in these lines; the next one is the first that has none.
+) -> ExistingAnswers:
+    """Consume the `questions` that `lines` answer; the next question is the first without an answer.
 
-    `filters` are the digests of those that the lines were asked with. `check` raises `QuestionError` for a question
-    that cannot be asked, and so has no line. `QuothError` where the lines are of other questions or filters, another
-    index, or other settings.
+    `filters` are the digests of the lines' filters, by line number. `check` raises `QuestionError` for a question that
+    cannot be asked, and so has no line. Raises `QuothError` when the lines answer other questions or filters, or come
+    from another index or other settings.
     """
     answers, problems = 0, []
     for number, line in enumerate(lines, 1):
-        answered = _read(line, number, origin=origin, place=place)
-        for one in asked:
-            if isinstance(one, UnreadableLine):
-                problems.append(unreadable(one))
-            elif (one.id, one.text, digest_of(one.filters)) == (*answered, filters.get(number, "")):
+        answered = _parse_line(line, number, origin=origin, place=place)
+        for question in questions:
+            if isinstance(question, UnreadableLine):
+                problems.append(unreadable_message(question))
+            elif (question.id, question.text, digest_of(question.filters)) == (*answered, filters.get(number, "")):
                 answers += 1
                 break
             else:
                 try:
-                    check(one)
+                    check(question)
                 except QuestionError as error:
-                    problems.append(unaskable(one, str(error)))
+                    problems.append(unaskable_message(question, str(error)))
                 else:
-                    raise _other(one, answered, number, place)
+                    raise _mismatch(question, answered, number, place)
         else:
             raise QuothError(
                 f"{place} holds more answers than there are questions: line {number} is about question {answered[0]}",
-                hint=ELSEWHERE,
+                hint=_ELSEWHERE,
             )
-    return Kept(answers, tuple(problems))
+    return ExistingAnswers(answers, tuple(problems))
 
 
-def _other(asked: Question, answered: tuple[str, str], number: int, place: str) -> QuothError:
-    if (asked.id, asked.text) == answered:
-        return QuothError(
-            f"line {number} of {place} answers question {asked.id} with other filters than it has now",
-            hint=ELSEWHERE,
-        )
-    return QuothError(
+def _mismatch(question: Question, answered: tuple[str, str], number: int, place: str) -> QuothError:
+    why = (
         f"{place} does not hold the answers to these questions: line {number} is about question "
-        f"{answered[0]}, and it should be about question {asked.id}",
-        hint=ELSEWHERE,
+        f"{answered[0]}, and it should be about question {question.id}"
     )
+    if (question.id, question.text) == answered:
+        why = f"line {number} of {place} answers question {question.id} with other filters than it has now"
+    return QuothError(why, hint=_ELSEWHERE)
 
 
-def unreadable(line: UnreadableLine) -> str:
+def unreadable_message(line: UnreadableLine) -> str:
     return f"line {line.number}: {line.why}"
 
 
-def unaskable(question: Question, why: str) -> str:
+def unaskable_message(question: Question, why: str) -> str:
     return f"question {question.id}: {why}"
 
 
-def _read(line: bytes, number: int, *, origin: Origin, place: str) -> tuple[str, str]:
-    """The id and the text of the question that a line answers."""
+def _parse_line(line: bytes, number: int, *, origin: AnswerOrigin, place: str) -> tuple[str, str]:
+    """Return the id and the text of the question that a line answers."""
     try:
         content = json.loads(line)
-        asked, notes = (content["question_id"], content["question"]), content["run_notes"]
-        found = Origin(notes["index"], notes["settings"])
+        question, notes = (content["question_id"], content["question"]), content["run_notes"]
+        index, settings = notes["index"], notes["settings"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise QuothError(f"line {number} of {place} is no answer of Quoth's", hint=ELSEWHERE) from error
-    if found.index != origin.index:
-        raise QuothError(f"the answers in {place} are from another index, or from before it changed", hint=ELSEWHERE)
-    if found.settings != origin.settings:
-        raise QuothError(f"the answers in {place} were made with other settings", hint=ELSEWHERE)
-    return asked
+        raise QuothError(f"line {number} of {place} is no answer of Quoth's", hint=_ELSEWHERE) from error
+    if index != origin.index:
+        raise QuothError(f"the answers in {place} are from another index, or from before it changed", hint=_ELSEWHERE)
+    if settings != origin.settings:
+        raise QuothError(f"the answers in {place} were made with other settings", hint=_ELSEWHERE)
+    return question
 
 
 def _check_can_be_made(path: Path) -> None:
-    """Before anything is begun for it."""
+    """Raise `QuothError` before any work is done for a file that cannot be made."""
     why = None
     if path.is_symlink():
         why = "it is a link that leads nowhere"
@@ -239,7 +309,7 @@ def _check_can_be_made(path: Path) -> None:
 
 
 def _end_of_lines(file: BinaryIO, path: Path) -> int:
-    """Where the last whole line ends. What is behind it is cut, so it must be the beginning of an answer."""
+    """Return where the last whole line ends. The rest is cut off, so it must be the beginning of an answer."""
     end, rest = file.seek(0, os.SEEK_END), b""
     while end > 0 and b"\n" not in rest:
         start = max(0, end - 65_536)
@@ -247,5 +317,5 @@ def _end_of_lines(file: BinaryIO, path: Path) -> int:
         rest, end = file.read(end - start) + rest, start
     torn = rest[rest.rfind(b"\n") + 1 :]
     if not (torn.startswith(_BEGINNING) or _BEGINNING.startswith(torn)):
-        raise QuothError(f"{path} ends with something that is no answer of Quoth's", hint=ELSEWHERE)
+        raise QuothError(f"{path} ends with something that is no answer of Quoth's", hint=_ELSEWHERE)
     return end + len(rest) - len(torn)

@@ -1,11 +1,11 @@
-"""One ingest at a time for one place.
+"""Allow one ingest at a time for a location.
 
-In a folder the system keeps the lock and lets go of it when the process ends, however it ends. Object storage has no
-such thing: there the lock is an object that its holder writes anew every few seconds, and at the end says that it is
-free. It is not removed, as it might be another's by then. Who finds one that is not free watches it for a while. If it
-changes, somebody is at work; if it does not, its holder is dead, and the lock is taken over. No clocks are compared.
-A holder that was only asleep learns of it at the latest when it publishes, which is a write over the version of the
-manifest that it began with.
+In a folder the operating system keeps the lock, and frees it when the process ends in any way. Object storage has no
+locks. There the lock is an object that its holder rewrites every few seconds (a heartbeat), and marks as free at the
+end. It is not removed, because it might belong to another process by then. A process that finds it taken watches it for
+a while: if it changes, another ingest is running; if not, the holder is dead, and the lock is taken over. No clocks are
+compared. A holder that was only suspended learns of this when it publishes at the latest, because that replaces the
+version of the manifest that it started from.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from quoth.errors import IndexBusy, QuothError
-from quoth.stores.embedded.faults import writing
-from quoth.stores.places import Changed, Place
+from quoth.stores.disk_faults import writing
+from quoth.stores.locations import Location, VersionConflict
 
 NAME = "ingest.lock"
 _log = logging.getLogger(__name__)
 _BEAT = 5.0
 _PATIENCE = 30.0
-"""Seconds without a change after which the holder of an object is taken for dead."""
+"""Seconds without a heartbeat after which the holder counts as dead."""
 _FREE = b'{"holder": null}'
 
 
 @contextmanager
-def held(place: Place, *, beat: float = _BEAT, patience: float = _PATIENCE) -> Iterator[Callable[[], None]]:
-    """Hold the right to write at `place`: `IndexBusy` where another does.
+def held(location: Location, *, beat: float = _BEAT, patience: float = _PATIENCE) -> Iterator[Callable[[], None]]:
+    """Hold the lock of `location`; raise `IndexBusy` if another process holds it.
 
-    Gives a function that raises `IndexBusy` when the lock was lost meanwhile.
+    Yields a function that raises `IndexBusy` if the lock was lost meanwhile.
     """
-    if place.folder is not None:
-        with _flock(place.folder):
-            yield _never_lost
+    if location.folder is not None:
+        with _flock(location.folder):
+            yield lambda: None
     else:
-        lock = _Object(place)
+        lock = _ObjectLock(location)
         lock.take(patience)
         beating = threading.Thread(target=lock.beat, args=(beat,), daemon=True)
         beating.start()
@@ -52,7 +52,7 @@ def held(place: Place, *, beat: float = _BEAT, patience: float = _PATIENCE) -> I
         finally:
             lock.stop.set()
             beating.join()
-            lock.let_go()
+            lock.release()
 
 
 @contextmanager
@@ -74,11 +74,11 @@ def _flock(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-class _Object:
+class _ObjectLock:
     """The lock as an object in storage."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, location: Location) -> None:
+        self._place = location
         self._beats = 0
         self._mark = os.urandom(8).hex()
         self._version: str | None = None
@@ -86,51 +86,45 @@ class _Object:
 
     def take(self, patience: float) -> None:
         found = self._place.get(NAME)
-        over = found[1] if found else None
-        if found is not None and found[0] != _FREE:
-            over = self._watch(found[1], patience)
         try:
-            self._write(over=over)
-        except Changed as error:
+            self._write(over=self._watch(*found, patience) if found else None)
+        except VersionConflict as error:
             self._version = self._ours()
             if self._version is None:
                 raise _busy(self._place.uri, self._owner()) from error
 
     def beat(self, every: float) -> None:
-        """Write it anew until told to stop, or until it is another's."""
+        """Rewrite the object until `stop`, or until another process has taken the lock."""
         while not self.stop.wait(every):
-            with suppress(QuothError):  # the storage does not answer: it may next time, and the check tells if not
-                if not self._written_anew():
+            with suppress(QuothError):  # storage may answer next time; `check` tells if not
+                try:
+                    self._write(over=self._version)
+                except VersionConflict:
+                    self._version = self._ours()
+                if self._version is None:
                     return
 
     def check(self) -> None:
         if self._ours() is None:
             raise _busy(self._place.uri, self._owner())
 
-    def let_go(self) -> None:
-        """What was done is done: nothing here makes a failure of it, and whoever comes next takes the lock over."""
-        with suppress(QuothError, Changed):
+    def release(self) -> None:
+        """Free the lock. A failure is ignored: the work is done, and the next process takes the lock over."""
+        with suppress(QuothError, VersionConflict):
             if (version := self._ours()) is not None:
                 self._place.put(NAME, _FREE, over=version)
 
-    def _written_anew(self) -> bool:
-        try:
-            self._write(over=self._version)
-        except Changed:
-            self._version = self._ours()
-        return self._version is not None
-
-    def _watch(self, version: str, patience: float) -> str | None:
-        """What to write over, should the holder be dead or have finished; `IndexBusy` as soon as the object changes."""
-        until = time.monotonic() + patience
+    def _watch(self, content: bytes, version: str, patience: float) -> str | None:
+        """Return the version to replace if the holder is dead or finished; raise `IndexBusy` if the object changes."""
+        if content == _FREE:
+            return version
         _log.warning("%s left a lock: looking for %.0f s whether it is still at work", self._owner(), patience)
+        until = time.monotonic() + patience
         while time.monotonic() < until:
             time.sleep(min(1.0, patience / 5))
             found = self._place.get(NAME)
-            if found is None:
-                return None
-            if found[0] == _FREE:
-                return found[1]
+            if found is None or found[0] == _FREE:
+                return found[1] if found else None
             if found[1] != version:
                 raise _busy(self._place.uri, self._owner())
         return version
@@ -141,7 +135,7 @@ class _Object:
         self._version = self._place.put(NAME, json.dumps(content).encode(), over=over)
 
     def _ours(self) -> str | None:
-        """The version in storage if it is of our hand after all: the answer to a write can be lost on its way."""
+        """Return the version in storage if we wrote it: the reply to a successful write can be lost."""
         found = self._place.get(NAME)
         return found[1] if found is not None and self._mark.encode() in found[0] else None
 
@@ -157,12 +151,8 @@ def _name() -> str:
     return f"process {os.getpid()} on {platform.node()}"
 
 
-def _never_lost() -> None:
-    return
-
-
-def _busy(place: str, owner: str) -> IndexBusy:
+def _busy(location: str, owner: str) -> IndexBusy:
     return IndexBusy(
-        f"another ingest ({owner}) is writing the index at {place}",
+        f"another ingest ({owner}) is writing the index at {location}",
         hint="Wait for it to finish; reading goes on meanwhile.",
     )

@@ -1,4 +1,4 @@
-"""What an index of shards says about itself, and whether its files are still what was written."""
+"""Describe a sharded index, and check whether its files are still what was written."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from quoth.protocols import Progress
-from quoth.stores.places import File, Place, file_of, open_place
-from quoth.stores.sharded import manifest
+from quoth.stores.locations import FileDigest, Location, digest_file, open_location
+from quoth.stores.sharded import cluster_manifest as manifest
 
 
 def status(uri: str) -> dict[str, Any]:
-    """The manifest for people and programs; the files are not looked at."""
-    cluster = manifest.read(open_place(uri))
+    """Return the content of the manifest for people and programs, without looking at the files."""
+    cluster = manifest.read(open_location(uri))
     info = cluster.info
     shards = [
         {
             "shard": number,
-            "folder": one.folder,
-            "documents": one.documents,
-            "sentences": one.sentences,
-            "bytes": sum(file.size for file in one.files.values()),
-            "digest": one.digest,
+            "folder": shard.folder,
+            "documents": shard.documents,
+            "sentences": shard.sentences,
+            "bytes": shard.size,
+            "digest": shard.digest,
         }
-        for number, one in enumerate(cluster.shards, 1)
+        for number, shard in enumerate(cluster.shards, 1)
     ]
     return {
         "index": uri,
@@ -33,7 +33,7 @@ def status(uri: str) -> dict[str, Any]:
         "digest": info.digest,
         "documents": info.documents,
         "sentences": info.sentences,
-        "bytes": sum(file.size for one in cluster.shards for file in one.files.values()),
+        "bytes": cluster.size,
         "model": info.model.name,
         "profile": info.profile_name,
         "settings": dict(cluster.settings),
@@ -42,12 +42,12 @@ def status(uri: str) -> dict[str, Any]:
 
 
 def faults(uri: str, *, progress: Progress | None) -> Iterator[str]:
-    """Reads every file that the manifest names, and says of each that is not as it was written what is wrong."""
-    place = open_place(uri)
-    files = {name: file for one in manifest.read(place).shards for name, file in one.files.items()}
+    """Read every file that the manifest names; yield a message for each that is missing or changed."""
+    location = open_location(uri)
+    files = {name: file for shard in manifest.read(location).shards for name, file in shard.files.items()}
     with tempfile.TemporaryDirectory(prefix="quoth-check-") as scratch:
         for number, (name, expected) in enumerate(files.items(), 1):
-            found = _found(place, name, Path(scratch))
+            found = _found(location, name, Path(scratch))
             if progress is not None:
                 progress("comparing", number, len(files))
             if found is None:
@@ -56,13 +56,13 @@ def faults(uri: str, *, progress: Progress | None) -> Iterator[str]:
                 yield f"{name} is not what was written"
 
 
-def _found(place: Place, name: str, scratch: Path) -> File | None:
-    if place.folder is not None:
-        path = place.folder / name
-        return file_of(path) if path.is_file() else None
+def _found(location: Location, name: str, scratch: Path) -> FileDigest | None:
+    if location.folder is not None:
+        path = location.folder / name
+        return digest_file(path) if path.is_file() else None
     copy = scratch / "copy"
     try:
-        place.download(name, copy)
+        location.download(name, copy)
     except FileNotFoundError:
         return None
-    return file_of(copy)
+    return digest_file(copy)

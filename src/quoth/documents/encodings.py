@@ -1,27 +1,48 @@
-"""In which encoding a text file is written."""
+"""Decode text files: find the encoding, and keep every character, line end and byte order mark as it is."""
 
 from __future__ import annotations
 
 import codecs
+import hashlib
 import re
 
 from quoth.errors import UnreadableFile
 
 # The four-byte marks come first: one of them begins with a two-byte one.
-_BYTE_ORDER_MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DETECTION_SAMPLE = 1 << 20
-# What Western text never holds: several accented letters in a row, or a sign inside a word. Other encodings do.
+# What Western text never holds, but other encodings read as cp1252 do: several accented letters in a row, or a sign
+# inside a word.
 _NOT_WESTERN = re.compile(r"(?=[^\x00-\x7f]{4})\W{0,3}[^\W\d_a-zA-Z]|[^\W\d_][¡-©«-¯±-³¶¸¹»-¿][^\W\d_]")
 
 
+def text_sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def decode(data: bytes, *, label: str) -> tuple[str, str]:
+    """Return the text of a file and its encoding. Raise `UnreadableFile` when it is not text."""
+    encoding = encoding_of(data, label=label)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(label, f"it is not {encoding}: {error.reason}", hint="Save the file as UTF-8.") from error
+    if "\x00" in text:
+        raise UnreadableFile(label, "it holds NUL characters", hint="It is not a text file, or it is damaged.")
+    return text, encoding
+
+
 def encoding_of(data: bytes, *, label: str) -> str:
-    """By its byte order mark; else UTF-8 when it is; else as its text suggests, or refused when nothing fits."""
-    for mark, name in _BYTE_ORDER_MARKS:
+    """Return the encoding that a byte order mark names, else UTF-8 if it decodes, else the one that fits the text best.
+
+    Raise `UnreadableFile` when none fits.
+    """
+    for mark, name in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return name
     if b"\x00" in data:
@@ -37,14 +58,14 @@ def encoding_of(data: bytes, *, label: str) -> str:
 
 
 def mostly_utf8(data: bytes) -> bool:
-    """Whether more characters beyond ASCII are whole than broken: other encodings hardly ever look so."""
+    """Return whether more non-ASCII characters are whole than broken, which other encodings hardly ever show."""
     broken = data.decode("utf-8", "replace").count("\ufffd") - data.count("\ufffd".encode())
     whole = sum(1 for character in data.decode("utf-8", "ignore") if not character.isascii())
     return whole > broken
 
 
 def looks_western(data: bytes) -> bool:
-    """Whether it reads well as Windows' Western encoding, of which Latin-1 is a part: guessers mistake short texts."""
+    """Return whether the data reads well as cp1252, which includes Latin-1: detectors misjudge short Western texts."""
     try:
         return _NOT_WESTERN.search(data.decode("cp1252")) is None
     except UnicodeDecodeError:
@@ -52,7 +73,7 @@ def looks_western(data: bytes) -> bool:
 
 
 def detected(data: bytes, label: str, *, near: int) -> str:
-    """The encoding that fits the text around the byte `near`, which is no UTF-8; `UnreadableFile` when none does."""
+    """Return the encoding that fits the text around the byte `near`. Raise `UnreadableFile` when none does."""
     import charset_normalizer  # only an odd file needs it
 
     start = max(0, near - _DETECTION_SAMPLE // 2)

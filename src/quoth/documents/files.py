@@ -1,17 +1,15 @@
-"""Find the files of a corpus and read them as text, byte for byte: no newline is translated, no mark removed."""
+"""Find the files of a corpus and read their bytes."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quoth.corpus.encodings import encoding_of
-from quoth.corpus.kinds import FORMATS, recognise
-from quoth.corpus.manifest import BESIDE
+from quoth.documents.formats.recognition import FORMATS, recognise
+from quoth.domain.manifest import BESIDE
 from quoth.errors import CorpusError, UnreadableFile
 
 _READABLE = f"Readable are: {', '.join(FORMATS)}"
@@ -28,42 +26,46 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The files to read, in order of their ids, how many others there were by ending, and what could not be looked
-    into."""
+class CorpusFiles:
+    """The files to read, in order of their ids, and how many others there are, by ending.
+
+    `folders` are the corpus roots that were searched as a whole, by their real paths; `closed` says what could not be
+    looked into.
+    """
 
     files: tuple[SourceFile, ...]
     ignored: Counter[str]
     closed: tuple[UnreadableFile, ...]
+    folders: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class SourceText:
-    text: str
-    encoding: str
-    source_sha256: str
+class Refused:
+    """A file that could not be read, and what to do about it. `kept`: the index still holds its earlier form."""
 
-    @property
-    def sha256(self) -> str:
-        """Of the canonical text, encoded as UTF-8."""
-        return text_sha256(self.text)
+    path: str
+    why: str
+    hint: str
+    kept: bool
 
 
 def root_name(root: Path) -> str:
-    """The one name of a folder, however it was given."""
+    """Return the real path of a folder, the same however it was given."""
     return os.path.realpath(root)
 
 
-def text_sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def find_files(paths: Iterable[Path]) -> CorpusFiles:
+    """Return the readable files under `paths`. A folder is a corpus root; the root of a single file is its folder.
 
-
-def find_files(paths: Iterable[Path]) -> Found:
-    """The readable files under `paths`. A folder is a corpus root; a single file's root is its folder."""
+    Raise `CorpusError` when two files would have the same id.
+    """
     by_id: dict[str, SourceFile] = {}
     ignored: Counter[str] = Counter()
     closed: list[UnreadableFile] = []
+    folders: set[str] = set()
     for given in paths:
+        if given.is_dir():
+            folders.add(root_name(given))
         for file in _expand(given, ignored, closed):
             other = by_id.setdefault(file.doc_id, file)
             if other.path.resolve() != file.path.resolve():
@@ -71,11 +73,12 @@ def find_files(paths: Iterable[Path]) -> Found:
                     f"{other.path} and {file.path} would both be '{file.doc_id}'",
                     hint="Ingest the folder that holds both, so that their ids differ.",
                 )
-    return Found(tuple(by_id[doc_id] for doc_id in sorted(by_id)), ignored, tuple(closed))
+    files = tuple(by_id[doc_id] for doc_id in sorted(by_id))
+    return CorpusFiles(files, ignored, tuple(closed), frozenset(folders))
 
 
-def find_in(root: Path, doc_ids: Iterable[str]) -> Found:
-    """Certain files of a folder, which is their root; one of no kind that can be read is named as not looked into."""
+def named_files(root: Path, doc_ids: Iterable[str]) -> CorpusFiles:
+    """Return certain files of a folder, which is their root. Raise `CorpusError` when none has a readable format."""
     files: list[SourceFile] = []
     closed: list[UnreadableFile] = []
     for doc_id in sorted(set(doc_ids)):
@@ -83,7 +86,27 @@ def find_in(root: Path, doc_ids: Iterable[str]) -> Found:
             files.append(SourceFile(doc_id, root / doc_id, root, form))
         else:
             closed.append(UnreadableFile(doc_id, "it is of no kind that can be read", hint=_READABLE))
-    return Found(tuple(files), Counter(), tuple(closed))
+    if closed and not files:
+        raise none_readable([refused(error, kept=False) for error in closed])
+    return CorpusFiles(tuple(files), Counter(), tuple(closed), frozenset())
+
+
+def check_files(files: CorpusFiles) -> None:
+    """Raise `CorpusError` when there is nothing to read."""
+    if not files.files:
+        others = ", ".join(f"{count} {ending}" for ending, count in files.ignored.most_common(5))
+        message = "no documents found" + (f" (only {others})" if others else "")
+        raise CorpusError(message, hint="Give a folder with .pdf, .docx, .html, .md or .txt files.")
+
+
+def refused(error: UnreadableFile, *, kept: bool) -> Refused:
+    return Refused(error.path, str(error).removeprefix(f"{error.path}: "), error.hint, kept)
+
+
+def none_readable(files: Sequence[Refused]) -> CorpusError:
+    """Return the error for a run in which no file could be read."""
+    reasons = "; ".join(f"{file.path}: {file.why}" for file in files[:3])
+    return CorpusError(f"none of {len(files)} files could be read ({reasons})", hint=files[0].hint)
 
 
 def _expand(given: Path, ignored: Counter[str], closed: list[UnreadableFile]) -> list[SourceFile]:
@@ -98,7 +121,7 @@ def _expand(given: Path, ignored: Counter[str], closed: list[UnreadableFile]) ->
 
 
 def _walk(root: Path, ignored: Counter[str], closed: list[UnreadableFile]) -> list[SourceFile]:
-    """Files below `root`; hidden files and folders are left out, and so is any link that leads outside or nowhere."""
+    """Return the files below `root`, without hidden files and folders and links that lead outside or nowhere."""
     inside = Path(os.path.realpath(root))
     files = []
 
@@ -127,10 +150,10 @@ def _walk(root: Path, ignored: Counter[str], closed: list[UnreadableFile]) -> li
 
 
 def read_bytes(path: Path, *, label: str, most_mb: int) -> bytes:
-    """The file as it is; `UnreadableFile` when it cannot be read or has more than `most_mb` megabytes."""
+    """Return the file's bytes. Raise `UnreadableFile` when it cannot be read or has more than `most_mb` megabytes."""
     try:
         with path.open("rb") as file:
-            # A file that says that it is larger is not read at all: one that is mostly holes costs nothing but to us.
+            # A sparse file may claim any size at no cost to its author, so the size is checked before reading.
             large = os.fstat(file.fileno()).st_size > most_mb * 2**20
             data = b"" if large else file.read(most_mb * 2**20 + 1)
     except OSError as error:
@@ -139,15 +162,3 @@ def read_bytes(path: Path, *, label: str, most_mb: int) -> bytes:
         hint = "Split the file, or raise ingest.max_file_mb."
         raise UnreadableFile(label, f"it has more than {most_mb} MB", hint=hint)
     return data
-
-
-def decode(data: bytes, *, label: str) -> SourceText:
-    """The text of a file, its encoding recorded; `UnreadableFile` says why it cannot be taken."""
-    encoding = encoding_of(data, label=label)
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(label, f"it is not {encoding}: {error.reason}", hint="Save the file as UTF-8.") from error
-    if "\x00" in text:
-        raise UnreadableFile(label, "it holds NUL characters", hint="It is not a text file, or it is damaged.")
-    return SourceText(text, encoding, hashlib.sha256(data).hexdigest())

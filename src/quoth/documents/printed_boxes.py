@@ -1,4 +1,4 @@
-"""Where a slice of a document is printed, from the boxes of its characters."""
+"""Find where a span of a document is printed, from the boxes of its characters."""
 
 from __future__ import annotations
 
@@ -11,33 +11,27 @@ from quoth.types import Box, Page, Span
 
 
 def printed(pages: Iterable[Page], span: Span) -> tuple[tuple[int, Box], ...]:
-    """Page numbers with one rectangle for each line of `span`, in points from the top left corner."""
+    """Return page numbers with one rectangle for each line of `span`, in points from the top left corner."""
     return tuple((page.number, box) for page in pages for box in _lines(_boxes(page, span)))
 
 
 def _boxes(page: Page, span: Span) -> NDArray[np.float32]:
-    """The boxes of the slice's visible characters on a page, in reading order."""
-    first = 0
-    found = []
-    for run in page.spans:
-        start, end = max(run.start, span.start), min(run.end, span.end)
-        if start < end:
-            found.append(page.boxes[first + start - run.start : first + end - run.start])
-        first += len(run)
-    boxes = np.concatenate(found) if found else np.empty((0, 4), dtype=np.float32)
+    """Return the boxes of the visible characters of a span on a page, in reading order."""
+    offsets = np.concatenate([np.arange(run.start, run.end) for run in page.spans] or [np.empty(0, dtype=int)])
+    boxes = page.boxes[(span.start <= offsets) & (offsets < span.end)]
     return boxes[(boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])]
 
 
 def _lines(boxes: NDArray[np.float32]) -> Iterator[Box]:
-    """Boxes one behind the other that overlap in height make a line; a jump back to the left begins the next."""
+    """Yield one box per line: boxes that overlap in height make a line, and a jump back to the left begins the next."""
     line: NDArray[np.float32] | None = None
     for box in boxes:
         if line is not None and _same_line(line, box):
             line[:2], line[2:] = np.minimum(line[:2], box[:2]), np.maximum(line[2:], box[2:])
-            continue
-        if line is not None:
-            yield _box(line)
-        line = box.copy()
+        else:
+            if line is not None:
+                yield _box(line)
+            line = box.copy()
     if line is not None:
         yield _box(line)
 

@@ -1,4 +1,4 @@
-"""One document: from a file's extract to tagged sentences, passages and pages, ready to be stored."""
+"""Split an extracted file into tagged sentences, passages and pages, ready to be stored."""
 
 from __future__ import annotations
 
@@ -9,43 +9,47 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from quoth.corpus.authority import is_binding
-from quoth.corpus.load import SourceFile, root_name, text_sha256
-from quoth.corpus.manifest import merged, metadata, with_tags
-from quoth.corpus.passages import passages
-from quoth.corpus.tags import Tagger, document_tagger
+from quoth.documents.encodings import text_sha256
+from quoth.documents.files import SourceFile, root_name
+from quoth.documents.passage_spans import passages
+from quoth.documents.sentences import sentence_spans, split
+from quoth.domain.authority import is_binding
+from quoth.domain.manifest import merged, metadata, with_tags
+from quoth.domain.profile import Profile
+from quoth.domain.tags import Tagger, document_tagger
 from quoth.errors import SettingsError, UnreadableFile
-from quoth.profile import Profile
-from quoth.settings import parse_yaml
-from quoth.text.sentences import sentences, split
+from quoth.overrides import parse_yaml
 from quoth.types import Document, Extract, Quote, Region, RegionKind, Sentence, Span, SplitDocument
 
 PageOf = Callable[[int], int | None]
-"""Gives the page that a place in the text stands on."""
+"""Returns the page number at an offset of the text, None for a document without pages."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file as it was read: the hash of its bytes, what they are, and the text made of them."""
+class ExtractedFile:
+    """A file with its text. `sha256` is the hash of its bytes, `fields` the metadata from outside the file."""
 
     file: SourceFile
     sha256: str
     encoding: str
     extractor: str
     extract: Extract
+    fields: Mapping[str, Any]
+    fingerprint: str
 
 
-def split_document(source: Source, *, fields: Mapping[str, Any], profile: Profile, fingerprint: str) -> SplitDocument:
-    """A document with its metadata, tagged sentences and passages. `fields` are what the manifest says of it."""
-    file, extract = source.file, source.extract
-    parts = _parts(extract, file.format)
+def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
+    """Return the document with its metadata, tagged sentences and passages.
+
+    Raise `UnreadableFile` when its front matter is wrong.
+    """
+    file, extract = extracted.file, extracted.extract
+    regions = _split_regions(extract, file.format)
     facets = [facet.name for facet in profile.facets]
     try:
-        stated = with_tags(_front_matter(extract.text, [region for region, _ in parts]), facets)
+        stated = with_tags(_front_matter(extract.text, [region for region, _ in regions]), facets)
         described = metadata(
-            merged(merged(extract.properties, fields), stated),
-            place=file.doc_id,
-            facets=facets,
+            merged(merged(extract.properties, extracted.fields), stated), source=file.doc_id, facets=facets
         )
     except SettingsError as error:
         raise UnreadableFile(file.doc_id, str(error).removeprefix(f"{file.doc_id}: "), hint=error.hint) from error
@@ -53,33 +57,33 @@ def split_document(source: Source, *, fields: Mapping[str, Any], profile: Profil
         id=file.doc_id,
         text=extract.text,
         sha256=text_sha256(extract.text),
-        source_sha256=source.sha256,
-        encoding=source.encoding,
+        source_sha256=extracted.sha256,
+        encoding=extracted.encoding,
         format=file.format,
-        extractor=source.extractor,
+        extractor=extracted.extractor,
         metadata=replace(described, is_binding=is_binding(described, profile)),
     )
     tag = document_tagger(profile, doc_id=file.doc_id, declared=described.tags)
     page_of, ocr_of = _page_of(extract), _ocr_of(extract.recognised)
-    found = tuple(
+    sentences = tuple(
         _sentence(document, region, span, tag=tag, page=page_of(span.start), ocr=ocr_of(span))
-        for region, spans in parts
+        for region, spans in regions
         for span in spans
     )
     return SplitDocument(
         document=document,
-        sentences=found,
-        passages=passages(found),
+        sentences=sentences,
+        passages=passages(sentences),
         pages=extract.pages,
         root=root_name(file.root),
-        fingerprint=fingerprint,
+        fingerprint=extracted.fingerprint,
     )
 
 
-def _parts(extract: Extract, form: str) -> tuple[tuple[Region, tuple[Span, ...]], ...]:
+def _split_regions(extract: Extract, form: str) -> tuple[tuple[Region, tuple[Span, ...]], ...]:
     if extract.regions is None:
         return split(extract.text, format=form)
-    return tuple((region, sentences(extract.text, region)) for region in extract.regions)
+    return tuple((region, sentence_spans(extract.text, region)) for region in extract.regions)
 
 
 def _sentence(
@@ -99,24 +103,24 @@ def _sentence(
 
 
 def _page_of(extract: Extract) -> PageOf:
-    """By the pages that the extractor found; in plain text a form feed begins a page."""
+    """Use the pages that the extractor found; in plain text a form feed begins a page."""
     if extract.pages:
         runs = sorted((span.start, page.number) for page in extract.pages for span in page.spans)
     elif extract.regions is None and "\f" in extract.text:
         feeds = (found.end() for found in re.finditer("\f", extract.text))
         runs = [(0, 1), *((start, number) for number, start in enumerate(feeds, 2))]
     else:
-        return lambda _place: None
+        return lambda _offset: None
     starts = [start for start, _ in runs]
-    return lambda place: runs[max(0, bisect_right(starts, place) - 1)][1]
+    return lambda offset: runs[max(0, bisect_right(starts, offset) - 1)][1]
 
 
 def _ocr_of(recognised: Sequence[tuple[Span, float]]) -> Callable[[Span], float | None]:
-    """The least confidence of the recognised runs in a span: a sentence is no surer than its worst line."""
+    """Return a function for the lowest OCR confidence inside a span, None where nothing was recognised."""
     ends = [span.end for span, _ in recognised]
 
-    def ocr_of(place: Span) -> float | None:
-        touching = takewhile(lambda run: run[0].start < place.end, recognised[bisect_right(ends, place.start) :])
+    def ocr_of(sentence: Span) -> float | None:
+        touching = takewhile(lambda run: run[0].start < sentence.end, recognised[bisect_right(ends, sentence.start) :])
         return min((confidence for _, confidence in touching), default=None)
 
     return ocr_of

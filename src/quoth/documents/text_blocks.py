@@ -1,15 +1,14 @@
-"""Blocks to canonical text: what extractors have in common once they know what each piece of a document is."""
+"""Join the blocks that an extractor found into one text, with the section and the lead-in of each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quoth.text.boundaries import last_sentence
-from quoth.text.enumerations import ENUMERATOR, Enumeration, introduction
-from quoth.text.headings import LABELLED
-from quoth.text.outline import Outline
-from quoth.text.spans import trim
+from quoth.language.boundaries import last_sentence
+from quoth.language.enumerations import ENUMERATOR, Enumeration, introduction
+from quoth.language.headings import LABELLED, SectionPath
+from quoth.language.spans import trim
 from quoth.types import Region, RegionKind, Span
 
 CELL_GAP = " | "
@@ -29,10 +28,10 @@ _LONGEST_HEADER = 600
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a document as an extractor sees it, before it has a place in the text.
+    """A block of a document as an extractor sees it, before it has offsets in the text.
 
     `level` is the rank of a heading (1 is the highest) or the depth of a list item (1 is the outermost), else 0.
-    `opens` marks the first item of a list and the first row of a table. Line ends inside `text` are kept.
+    `opens` marks the first item of a list and the first row of a table. Line ends inside `text` are open_lists.
     """
 
     kind: RegionKind
@@ -43,7 +42,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The canonical text, its regions, and where each block begins in it (None for one without visible text)."""
+    """The canonical text, its regions, and the offset of each block, None for a block without visible text."""
 
     text: str
     regions: tuple[Region, ...]
@@ -51,40 +50,40 @@ class Assembled:
 
 
 def assemble(blocks: Sequence[Block]) -> Assembled:
-    """Lay out blocks one below the other, with the section, the lead-in or the table header of each."""
+    """Join blocks into one text, and find the section, the lead-in or the table header of each."""
     starts: list[int | None] = []
-    pieces: list[str] = []
+    texts: list[str] = []
     length = 0
     for block in blocks:
         visible = bool(block.text.strip())
         starts.append(length if visible else None)
         if visible:
-            pieces += [block.text, _GAP]
+            texts += [block.text, _GAP]
             length += len(block.text) + len(_GAP)
-    text = "".join(pieces[:-1])
-    walk = _Walk(text)
+    text = "".join(texts[:-1])
+    builder = _RegionBuilder(text)
     regions = []
     for block, start in zip(blocks, starts, strict=True):
         span = None if start is None else trim(text, start, start + len(block.text))
         if span is not None:
-            regions.append(walk.region(block, span))
+            regions.append(builder.region(block, span))
     return Assembled(text, tuple(regions), tuple(starts))
 
 
 def row_text(cells: Sequence[str]) -> str:
-    """A table row as one line; an empty cell keeps its place, empty ones at the end do not."""
+    """Return a table row as one line. An empty cell keeps its separator unless it is at the end."""
     texts = [" ".join(cell.split()) for cell in cells]
     while texts and not texts[-1]:
         texts.pop()
     return CELL_GAP.join(texts)
 
 
-class _Walk:
-    """One pass over the blocks, once each has its place in the text."""
+class _RegionBuilder:
+    """Follows the blocks in reading order and makes a region of each."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._outline = Outline()
+        self._outline = SectionPath()
         self._enumeration = Enumeration()
         self._before: Region | None = None
         self._list_leads: list[Span | None] = []
@@ -130,7 +129,7 @@ class _Walk:
         return region
 
     def _title(self, block: Block) -> str:
-        """`ARTICLE VII` and, in the next heading of its rank, `PARKING` are one title over two lines."""
+        """Return the title of a heading. `ARTICLE VII` and `PARKING` in the next heading of its rank make one title."""
         title = " ".join(block.text.split())
         label, rank = self._label
         above = self._before is not None and self._before.kind is RegionKind.HEADING and rank == block.level
@@ -138,7 +137,7 @@ class _Walk:
         return f"{label} {title}" if label and above and LABELLED.match(title) is None else title
 
     def _header_with(self, span: Span) -> Span:
-        """Two header rows in a row are one header: `Yield` means little without the years below it."""
+        """Return the header, joined with a header row above it: `Yield` means little without its years."""
         above = self._table_header
         if above is None or self._before is None or self._before.kind is not RegionKind.TABLE_HEADER:
             return span
@@ -146,7 +145,7 @@ class _Walk:
         return both if len(both) <= _LONGEST_HEADER else span
 
     def _enumerated(self, span: Span) -> tuple[RegionKind, Span | None]:
-        """A paragraph that begins with `(a)` or `4.2` is an item of a list that the format does not know."""
+        """Treat a paragraph that begins with `(a)` or `4.2` as an item of a list that the format does not mark."""
         mark = ENUMERATOR.match(self._text, span.start, span.end)
         lead = self._enumeration.item(mark) if mark else None
         if mark is None:
@@ -155,17 +154,17 @@ class _Walk:
         return (RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH), lead
 
     def _lead_of_item(self, block: Block, span: Span) -> Span | None:
-        """A list keeps its lead until it ends, though paragraphs may stand between its items."""
+        """Return the lead-in of the list. It holds until the list ends, even past paragraphs between items."""
         depth = max(1, block.level)
-        kept = depth - 1 if block.opens else depth
-        del self._list_leads[kept:], self._items[depth - 1 :]
+        open_lists = depth - 1 if block.opens else depth
+        del self._list_leads[open_lists:], self._items[depth - 1 :]
         while len(self._list_leads) < depth:
             outer = self._list_leads[-1] if self._list_leads else None
             self._list_leads.append(self._lead_of_list(span, outer))
         return self._list_leads[depth - 1]
 
     def _lead_of_list(self, item: Span, outer: Span | None) -> Span | None:
-        """The last sentence before a list introduces it; below an item, the item does, with its own lead."""
+        """Return the last sentence before a list. Below an item, that is the item itself, with its own lead-in."""
         above = self._before
         if self._items and (above is None or above.kind not in _INTRODUCTORY):
             above = self._items[-1]
@@ -178,7 +177,7 @@ class _Walk:
         return outer
 
     def _introduces(self, above: Region, item: Span) -> bool:
-        """Clauses are numbered one below the other: the end of a longer one says nothing about the next."""
+        """Return whether the block above introduces an item; the end of a long clause does not."""
         mark = ENUMERATOR.match(self._text, item.start, item.end)
         if mark is None or mark.lastgroup == "bullet" or self._ends_open(above):
             return True

@@ -1,34 +1,100 @@
-"""Load profiles: the ones that ship by name, any other by its file."""
+"""Profiles: the knowledge about a domain, in YAML files of the package (`profiles/`) or of the user."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from quoth.errors import SettingsError
-from quoth.profile import Authority, DocumentType, Facet, Profile, TagValue
-from quoth.settings import parse_yaml
+from quoth.language.words import Compounds
+from quoth.overrides import parse_yaml
+
+
+@dataclass(frozen=True, slots=True)
+class TagValue:
+    """A value of a facet. `synonyms` are searched for as well; `keywords` only tag sentences."""
+
+    name: str
+    synonyms: tuple[str, ...]
+    keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A kind of tag, such as `crop`. `default` is the value of a sentence without a match.
+
+    A question that names a value of a `presumed` facet takes for granted that the corpus covers it. `others` are names
+    of the same kind without a tag. A list of values before a `combined_by` word names a single thing.
+    """
+
+    name: str
+    default: str
+    values: tuple[TagValue, ...]
+    presumed: bool
+    others: tuple[str, ...]
+    combined_by: tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentType:
+    """A type of document with its `authority` (`binding`, ...); `factor` multiplies the order score of its documents.
+
+    A question that matches an `asked_by` pattern asks for this type; a `hinted_by` pattern only hints at it.
+    """
+
+    name: str
+    authority: str
+    factor: float
+    asked_by: tuple[re.Pattern[str], ...]
+    hinted_by: tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Factors on the order score of sentences from binding and superseded documents; 1.0 changes nothing."""
+
+    binding_factor: float
+    superseded_factor: float
+    cap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    name: str
+    description: str
+    facets: tuple[Facet, ...]
+    document_types: Mapping[str, DocumentType]
+    authority: Authority | None
+    synonyms: tuple[tuple[str, ...], ...]
+    """Groups of words with the same meaning, besides the synonyms of tags."""
+    compounds: Compounds
+    """Words that documents also write as a single word: `set back`, `setback`."""
+    settings: Mapping[str, Any]
+    source: str
+    """The YAML of the profile. An index stores it, so that later questions use the same profile."""
+
 
 DEFAULT_PROFILE = "general"
-_KEYS = {"name", "description", "settings", "tags", "document_types", "authority", "synonyms"}
+_KEYS = {"name", "description", "settings", "tags", "document_types", "authority", "synonyms", "compounds"}
+_SHIPPED = files("quoth.domain").joinpath("profiles")
 _HINT = "See docs/profiles.md for what a profile may hold."
 
 
 def profile_names() -> tuple[str, ...]:
-    """The profiles that ship, in alphabetical order."""
-    return tuple(
-        sorted(one.name.removesuffix(".yaml") for one in files(__name__).iterdir() if one.name.endswith(".yaml"))
-    )
+    """Return the names of the profiles that ship, in alphabetical order."""
+    names = (file.name for file in _SHIPPED.iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
 
 
 def load_profile(name_or_path: str) -> Profile:
-    """A shipped profile by its name, or one from a YAML file."""
+    """Return a shipped profile by name, or the profile in a YAML file. Raise `SettingsError` when there is none."""
     if name_or_path in profile_names():
-        source = files(__name__).joinpath(f"{name_or_path}.yaml").read_text(encoding="utf-8")
+        source = _SHIPPED.joinpath(f"{name_or_path}.yaml").read_text(encoding="utf-8")
     else:
         try:
             source = Path(name_or_path).read_text(encoding="utf-8")
@@ -41,7 +107,7 @@ def load_profile(name_or_path: str) -> Profile:
 
 
 def parse_profile(source: str) -> Profile:
-    """A profile from its YAML; `SettingsError` names what is wrong in it."""
+    """Return the profile in a YAML text. Raise `SettingsError` when it is malformed."""
     content = parse_yaml(source, what="the profile", hint=_HINT)
     if not isinstance(content, dict) or not isinstance(content.get("name"), str):
         raise SettingsError("a profile must be a mapping with a 'name'", hint=_HINT)
@@ -63,59 +129,67 @@ def _profile(content: Mapping[str, Any], source: str) -> Profile:
         name=content["name"],
         description=content.get("description", ""),
         facets=tuple(_facet(_name(name), facet) for name, facet in (content.get("tags") or {}).items()),
-        document_types={_name(name): _document_type(name, one) for name, one in types.items()},
+        document_types={_name(name): _document_type(name, content) for name, content in types.items()},
         authority=Authority(**{key: _factor(value) for key, value in authority.items()}) if authority else None,
         synonyms=tuple(map(_words, content.get("synonyms") or ())),
+        compounds=tuple(_compound(words, joined) for words, joined in (content.get("compounds") or {}).items()),
         settings=settings,
         source=source,
     )
 
 
 def _document_type(name: str, content: Mapping[str, Any]) -> DocumentType:
-    _check_keys(content, {"authority", "factor", "asked_by", "hinted_by"}, place=f"document_types.{name}")
-    asked, hinted = (
-        tuple(_pattern(one, place=f"document_types.{name}.{key}") for one in _words(content.get(key)))
-        for key in ("asked_by", "hinted_by")
-    )
+    _check_keys(content, {"authority", "factor", "asked_by", "hinted_by"}, key_path=f"document_types.{name}")
+    asked, hinted = (_patterns(content, key, key_path=f"document_types.{name}") for key in ("asked_by", "hinted_by"))
     return DocumentType(name, _name(content["authority"]), _factor(content.get("factor", 1.0)), asked, hinted)
 
 
-def _pattern(source: str, *, place: str) -> re.Pattern[str]:
-    """A pattern for whole words of a folded question."""
-    try:
-        return re.compile(rf"(?<!\w)(?:{source})(?!\w)")
-    except re.error as error:
-        raise ValueError(f"{place}: {source!r} is no pattern: {error}") from error
+def _patterns(content: Mapping[str, Any], key: str, *, key_path: str) -> tuple[re.Pattern[str], ...]:
+    """Return patterns that match whole words of a folded question."""
+    patterns = []
+    for source in _words(content.get(key)):
+        try:
+            patterns.append(re.compile(rf"(?<!\w)(?:{source})(?!\w)"))
+        except re.error as error:
+            raise ValueError(f"{key_path}.{key}: {source!r} is no pattern: {error}") from error
+    return tuple(patterns)
+
+
+def _compound(words: object, joined: object) -> tuple[str, str]:
+    if len(_name(joined)) > len(_name(words)):
+        raise ValueError(f"compounds: {joined!r} is longer than {words!r}")
+    return _name(words), _name(joined)
 
 
 def _facet(name: str, content: Mapping[str, Any]) -> Facet:
-    _check_keys(content, {"default", "values", "presumed", "others"}, place=f"tags.{name}")
+    _check_keys(content, {"default", "values", "presumed", "others", "combined_by"}, key_path=f"tags.{name}")
     presumed = content.get("presumed", False)
     if not isinstance(presumed, bool):
         raise TypeError(f"tags.{name}.presumed is true or false, not {presumed!r}")
     values = tuple(_value(_name(value), words or {}) for value, words in content["values"].items())
-    return Facet(name, _name(content["default"]), values, presumed, _words(content.get("others")))
+    combined_by = _patterns(content, "combined_by", key_path=f"tags.{name}")
+    return Facet(name, _name(content["default"]), values, presumed, _words(content.get("others")), combined_by)
 
 
 def _value(name: str, content: Mapping[str, Any]) -> TagValue:
-    _check_keys(content, {"synonyms", "keywords"}, place=name)
+    _check_keys(content, {"synonyms", "keywords"}, key_path=name)
     return TagValue(name, _words(content.get("synonyms")), _words(content.get("keywords")))
 
 
-def _check_keys(content: Mapping[str, Any], known: set[str], *, place: str) -> None:
+def _check_keys(content: Mapping[str, Any], known: set[str], *, key_path: str) -> None:
     if unknown := sorted(map(str, set(content) - known)):
-        raise ValueError(f"{place}: unknown keys {', '.join(unknown)}")
+        raise ValueError(f"{key_path}: unknown keys {', '.join(unknown)}")
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """A list of words; a lone text would be taken letter by letter."""
+    """Return a list of words. Raise TypeError for a single text, which would be split into letters."""
     if value is not None and not isinstance(value, list):
         raise TypeError(f"{value!r} is not a list of words")
     return tuple(map(_name, value or ()))
 
 
 def _name(value: object) -> str:
-    """A text; YAML reads an unquoted `no` or `2021` as something else."""
+    """Return a text. Raise TypeError for other values: YAML reads an unquoted `no` or `2021` as one."""
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not text; put it in quotes")
     return value

@@ -1,4 +1,4 @@
-"""Tags: which values of each facet a sentence is about, by whole words of it, its headings and its document."""
+"""Tag sentences with the values of each facet, found in the sentence, its headings and its document."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from quoth.profile import Facet, Profile
-from quoth.text.fold import fold
+from quoth.domain.profile import Facet, Profile
+from quoth.language.words import fold
 from quoth.types import Tags
 
 Tagger = Callable[[str, tuple[str, ...]], Tags]
-"""Gives the tags of a sentence (its text, its headings) of one document."""
+"""Returns the tags of a sentence of one document, given its text and its headings."""
 
 
 @lru_cache(maxsize=64)
 def matcher(facet: Facet) -> Callable[[str], tuple[str, ...]]:
-    """A function that lists the facet's values found in a text, in order of their first mention.
+    """Return a function that lists the facet's values in a text, in order of their first mention.
 
-    Whole words only, with a plural allowed: `rice` is not in `price`, nor `rot` in `rotation`.
+    Only whole words and their plurals match: `rice` does not match `price`, nor `rot` `rotation`.
     """
     value_of = {
         form: value.name
@@ -38,18 +38,20 @@ def matcher(facet: Facet) -> Callable[[str], tuple[str, ...]]:
 
 
 def _forms(word: str) -> tuple[str, ...]:
-    """The word, and its plural where that changes the end: `berry`, `berries`."""
+    """Return the word, and its plural where that changes the ending: `berry`, `berries`."""
     return (word, word[:-1] + "ies") if re.search(r"[^aeiou]y$", word) else (word,)
 
 
 def _spaced(folded: str) -> str:
-    """One space between words: `no-till`, `no till` and a `soil` whose `moisture` is on the next line are the same."""
+    """Return the text with single spaces instead of hyphens and line breaks, so that `no-till` equals `no till`."""
     return " ".join(re.split(r"[\s-]+", folded))
 
 
 def document_tagger(profile: Profile, *, doc_id: str, declared: Tags) -> Tagger:
-    """The tagger of one document. The nearest mention gives the main value: the sentence's own words, then its
-    headings from the innermost out, then what the document declares, then its id."""
+    """Return the tagger of a document. Values come from nearest to farthest, so that the nearest is the main value.
+
+    The sentence itself is nearest, then its headings from the innermost out, then the `declared` tags, then `doc_id`.
+    """
     facets = [(facet, matcher(facet)) for facet in profile.facets]
     words_of_id = re.sub(r"[_/.\-]+", " ", doc_id)
     of_document = {facet.name: (*declared.get(facet.name, ()), *match(words_of_id)) for facet, match in facets}

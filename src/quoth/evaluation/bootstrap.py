@@ -1,4 +1,4 @@
-"""Bootstrap: how far a figure would move if other questions of the same kind had been asked."""
+"""Bootstrap intervals: how far a figure would move if other questions of the same kind had been asked."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quoth.evaluation.curves import Floats
-from quoth.evaluation.questions import Labelled
+from quoth.evaluation.labelled_questions import LabelledQuestion
 
 RESAMPLES = 1_000
 SEED = 20_210_417
 LEVEL = 0.95
 FEWEST_GROUPS = 20
-"""With fewer groups than this, resampling them says little; then a finer grouping is used."""
+"""With fewer groups than this, a finer grouping is used: resampling few groups says little."""
 _CELLS = 4_000_000
-"""Weights held in memory at a time."""
+"""The most weights held in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Questions that stand or fall together: `of` is the group of each question, counted from 0."""
+class QuestionGroups:
+    """Questions that are right or wrong together: `of` is the group number of each question, from 0."""
 
     by: str
     of: NDArray[np.intp]
@@ -32,29 +32,34 @@ class Groups:
         return int(self.of.max()) + 1
 
 
-def groups_of(items: Sequence[Labelled]) -> Groups:
-    """By the documents that a question is confined to, else by its words, else each question alone.
+def groups_of(items: Sequence[LabelledQuestion]) -> QuestionGroups:
+    """Group questions by the documents they are restricted to, else by their text, else not at all.
 
-    The first of these that makes at least `FEWEST_GROUPS` groups is taken.
+    The first grouping with at least `FEWEST_GROUPS` groups is used.
     """
     keys: dict[str, list[str]] = {
         "document": ["\n".join(sorted(item.question.filters.doc_ids)) or f"?{item.question.id}" for item in items],
-        "question text": [" ".join(item.question.text.casefold().split()) for item in items],
+        "question text": [same_words(item) for item in items],
         "question": [item.question.id for item in items],
     }
     if not any(item.question.filters.doc_ids for item in items):
         del keys["document"]
     by = next((name for name, key in keys.items() if len(set(key)) >= FEWEST_GROUPS), "question")
-    return Groups(by, np.unique(keys[by], return_inverse=True)[1].astype(np.intp))
+    return QuestionGroups(by, np.unique(keys[by], return_inverse=True)[1].astype(np.intp))
 
 
-def resampled(groups: Groups, statistic: Callable[[Floats], Floats]) -> Floats:
-    """The statistic (rows of weights in, rows of figures out) of every resample: one row each, the same every time."""
+def same_words(item: LabelledQuestion) -> str:
+    """Return the text of a question, without regard to case and white space."""
+    return " ".join(item.question.text.casefold().split())
+
+
+def resampled(groups: QuestionGroups, statistic: Callable[[Floats], Floats]) -> Floats:
+    """Compute a statistic for every resample; it maps rows of weights to rows of figures. The seed is fixed."""
     return np.concatenate([statistic(weights) for weights in _weights(groups)])
 
 
-def _weights(groups: Groups) -> Iterator[Floats]:
-    """How often each question is drawn when as many groups as there are are drawn with replacement."""
+def _weights(groups: QuestionGroups) -> Iterator[Floats]:
+    """Yield how often each question is drawn when all groups are resampled with replacement."""
     generator = np.random.default_rng(SEED)
     rows = max(1, _CELLS // len(groups.of))
     for begin in range(0, RESAMPLES, rows):
@@ -65,7 +70,7 @@ def _weights(groups: Groups) -> Iterator[Floats]:
 
 
 def interval(values: Floats) -> tuple[float, float] | None:
-    """The middle 95% of the resampled figures; None when none is defined."""
+    """Return the middle 95% of the resampled figures; None when none is finite."""
     known = values[np.isfinite(values)]
     if not len(known):
         return None
@@ -74,7 +79,7 @@ def interval(values: Floats) -> tuple[float, float] | None:
 
 
 def two_sided(differences: Floats) -> float | None:
-    """How likely a difference this far from 0 would be if there were none; None when no difference is defined."""
+    """Return the two-sided bootstrap p-value of a difference from 0; None when no difference is finite."""
     known = differences[np.isfinite(differences)]
     if not len(known):
         return None

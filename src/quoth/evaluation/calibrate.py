@@ -1,154 +1,363 @@
-"""From labelled questions to a threshold with a guarantee.
-
-The promise: with probability `confidence` over the draw of the labelled questions, at most the share `risk` of the
-questions that are answered at the threshold is answered wrongly. It needs one thing only: that the labelled and the
-future questions, or the groups that they come in, are drawn independently from the same source.
-
-Why it holds. Fix a threshold t before looking at any question, and call r the share of wrong answers among those whose
-confidence reaches t. Given that n of the labelled questions are answered at t, the number of wrong ones is binomial
-(n, r). If r were above the risk, a number w as low as the one seen would come up with a probability of at most
-p = P(Binomial(n, risk) <= w); so rejecting "r is above the risk" when p is at most some level errs at most that often.
-For questions in groups `tally` has a p-value of its own.
-
-Many thresholds are tried. They are fixed in advance and tested from the strictest to the loosest, and the level
-1 - confidence is shared out among fixed starts. A threshold that is rejected hands its level on to the next one; a
-threshold that is not keeps it, and testing goes on at the next start with that start's own share. For the first
-threshold in the order whose r really is above the risk, and for every later one, the level at hand comes from starts
-behind the previous such threshold, which kept all it had. So each share is spent on one wrong rejection at most, and
-the probability of any is at most the sum of the shares (the fallback procedure, as a refinement of fixed-sequence
-testing in learn-then-test). Nothing is assumed about the confidence: a bad one only means that little is certified.
-"""
+"""Calibrate: certify a threshold, fit a map from confidences to probabilities, and put both into the settings file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
+from numpy.typing import NDArray
 
-from quoth.evaluation.tally import Tally, tail
+from quoth.answer.calibration import log_odds
+from quoth.errors import CalibrationError, SettingsError
+from quoth.evaluation.bootstrap import same_words
+from quoth.evaluation.certification import CalibrationTrial, Certification, certify, fewest
+from quoth.evaluation.judgements import Judgement
+from quoth.evaluation.labelled_questions import LabelledQuestion
+from quoth.machine import usual_mode
+from quoth.overrides import Overrides, parse_yaml
 
-
-def _threshold(percent: int) -> float:
-    """Half of a ten-thousandth below a percentage: confidences have four decimals, so none lies on a threshold."""
-    return max(0, 1_000 * percent - 5) / 100_000
-
-
-THRESHOLDS = tuple(_threshold(percent) for percent in range(99, -1, -1))
-"""From the strictest to the loosest; never chosen by looking at questions."""
-STARTS = tuple(_threshold(percent) for percent in (90, 75, 60, 45, 30))
-"""Where testing begins anew, each with an equal share of the level."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One labelled question, asked with no threshold in force.
-
-    `answered` is false when another check refused it: then no threshold makes it answered. `wrong` means that the
-    sentences, quoted or withheld, do not answer the question, or that nothing could.
-    """
-
-    confidence: float
-    answered: bool
-    wrong: bool
+SECTION = "calibration"
+_REMARK = "Written by quoth calibrate; refused where `made_for` does not hold. Remove the section to undo it."
+_DECIMALS = 6
+_INDENT = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One threshold: how many questions are answered at it, how many of them wrongly, and whether it is certified.
+class Calibration:
+    """The result of a calibration. Without a certified threshold it must not be put into the settings."""
 
-    It is not `tested` where the one before did not pass and no start is; its `level` is then that of a start.
-    """
-
-    threshold: float
-    tally: Tally
-    level: float
-    tested: bool
-    certified: bool
-
-    @property
-    def answered(self) -> int:
-        return self.tally.answered
-
-    @property
-    def wrong(self) -> int:
-        return self.tally.wrong
-
-    @property
-    def bound(self) -> float:
-        """What the share of wrong answers is shown to stay below, at this level."""
-        return self.tally.bound(self.level)
+    questions: int
+    groups: int
+    certification: Certification
+    map: ProbabilityMap
+    made_for: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Certification:
-    """Every threshold from the strictest to the loosest, tested together for one promise."""
-
-    risk: float
-    confidence: float
-    steps: tuple[Step, ...]
-
-    @property
-    def best(self) -> Step | None:
-        """The loosest threshold that is certified; None when none is."""
-        return next((step for step in reversed(self.steps) if step.certified), None)
-
-    @property
-    def nearest(self) -> Step:
-        """The threshold with the lowest bound; the one that answers most among equals."""
-        return min(self.steps, key=lambda step: (step.bound, -step.answered, -step.threshold))
-
-
-def certify(
-    trials: Sequence[Trial], *, risk: float, confidence: float, groups: Sequence[str] | None = None
-) -> Certification:
-    """Test every threshold; all that are certified hold together with the given confidence.
+def calibrate(
+    trials: Sequence[CalibrationTrial],
+    *,
+    risk: float,
+    confidence: float,
+    groups: Sequence[str] | None,
+    made_for: Mapping[str, str],
+) -> Calibration:
+    """Certify a threshold and fit the map; `CalibrationError` when there are too few questions to show anything.
 
     `groups` names the group of each trial; None means that the questions were drawn one by one.
     """
-    share = (1 - confidence) / len(STARTS)
-    steps: list[Step] = []
-    carried = 0.0
-    tally_at = _counter(trials, groups)
-    for threshold in THRESHOLDS:
-        level = carried + (share if threshold in STARTS else 0.0)
-        tally = tally_at(threshold, level > 0)
-        passed = level > 0 and tally.p_value(risk) <= level
-        steps.append(Step(threshold, tally, level or share, tested=level > 0, certified=passed))
-        carried = level if passed else 0.0
-    return Certification(risk, confidence, tuple(steps))
+    names = groups or [str(number) for number in range(len(trials))]
+    answered = len({name for name, trial in zip(names, trials, strict=True) if trial.answered})
+    needed = fewest(risk, confidence)
+    if answered < needed:
+        what = "questions" if groups is None else "groups of questions"
+        raise CalibrationError(
+            f"{len(set(names))} {what}, {answered} of them answered, are too few: a risk of {risk:g} with confidence "
+            f"{confidence:g} takes at least {needed} answered ones, all of them right",
+            hint=f"Label more questions of the kind you expect, or ask for less: --risk {_doubled(risk):g} takes "
+            f"{fewest(_doubled(risk), confidence)}.",
+        )
+    certification = certify(trials, risk=risk, confidence=confidence, groups=groups)
+    fitted = fit_map(trials)
+    rounded = ProbabilityMap(round(fitted.slope, _DECIMALS), round(fitted.intercept, _DECIMALS))
+    return Calibration(len(trials), len(set(names)), certification, rounded, made_for)
 
 
-def _counter(trials: Sequence[Trial], groups: Sequence[str] | None) -> Callable[[float, bool], Tally]:
-    """What is answered at a threshold; where it is not tested the groups are left uncounted, and prove nothing."""
-    confidences = np.array([one.confidence if one.answered else -np.inf for one in trials])
-    wrong = np.array([one.wrong for one in trials], dtype=np.bool_)
-    names, group = np.unique(np.array(groups or range(len(trials))), return_inverse=True)
-    largest = int(np.bincount(group, minlength=1).max())
-
-    def tally_at(threshold: float, tested: bool) -> Tally:
-        given = confidences >= threshold
-        answered, bad = int(given.sum()), int((given & wrong).sum())
-        if largest == 1:  # groups of one question each are no groups
-            return Tally(answered, bad, None, 1)
-        if not tested:
-            return Tally(answered, bad, (), largest)
-        counts = np.stack([np.bincount(group[mask], minlength=len(names)) for mask in (given, given & wrong)], axis=1)
-        return Tally(answered, bad, tuple((a, b) for a, b in counts.tolist() if a), largest)
-
-    return tally_at
+def _doubled(risk: float) -> float:
+    return min(0.5, 2 * risk) if risk < 0.5 else (1 + risk) / 2
 
 
-def fewest(risk: float, confidence: float, *, wrong: int = 0) -> int:
-    """How many answered questions a start needs to pass with so many wrong ones: with fewer, nothing can be shown.
+def shortfall(calibration: Calibration) -> tuple[str, str]:
+    """Return why no threshold is certified, and a hint what to do."""
+    promise = calibration.certification
+    near = promise.nearest
+    why = (
+        f"no threshold keeps the share of wrong answers at or below {promise.risk:g} with confidence "
+        f"{promise.confidence:g}; the nearest is {near.threshold:.2f}, with {near.answered} answered, {near.wrong} "
+        f"wrong, which shows a share of at most {near.bound:.3f}"
+    )
+    needed = fewest(promise.risk, promise.confidence, wrong=near.wrong)
+    whole_percentage = min(0.99, (int(near.bound * 100) + 1) / 100)
+    todo = f"Accept more with --risk {whole_percentage:g}"
+    if near.counts.groups is not None:
+        todo += ", or label questions of more groups"
+    elif near.wrong < promise.risk * needed and near.answered < needed:
+        todo += f", or label more questions: with {near.wrong} wrong, {needed} answered ones are needed"
+    return why, todo + "."
 
-    Of questions in groups at least so many groups are needed.
+
+def calibration_section(calibration: Calibration) -> str:
+    """Return the section of the settings file as YAML; `ValueError` without a certified threshold."""
+    values = _values(calibration)
+    if values["threshold"] is None:
+        raise ValueError("a calibration without a certified threshold has no section")
+    return section_yaml(SECTION, values, remark=_REMARK)
+
+
+def _values(calibration: Calibration) -> dict[str, Any]:
+    best = calibration.certification.best
+    return {
+        "threshold": best.threshold if best else None,
+        "risk": calibration.certification.risk,
+        "confidence": calibration.certification.confidence,
+        "slope": calibration.map.slope,
+        "intercept": calibration.map.intercept,
+        "questions": calibration.questions,
+        "answered": best.answered if best else 0,
+        "wrong": best.wrong if best else 0,
+        "made_for": dict(calibration.made_for),
+    }
+
+
+def calibration_json(calibration: Calibration, *, written: str | None, warning: str | None) -> dict[str, Any]:
+    """Return the whole calibration as JSON; `written` is the settings file, None if nothing was written."""
+    best = calibration.certification.best
+    why, todo = (None, None) if best else shortfall(calibration)
+    return {
+        "certified": best is not None,
+        **_values(calibration),
+        "groups": calibration.groups,
+        "bound": round(best.bound, _DECIMALS) if best else None,
+        "message": why,
+        "hint": todo,
+        "warning": warning,
+        "written": written,
+        "thresholds": [
+            {
+                "threshold": step.threshold,
+                "answered": step.answered,
+                "wrong": step.wrong,
+                "bound": round(step.bound, _DECIMALS),
+                "level": round(step.level, _DECIMALS),
+                "tested": step.tested,
+                "certified": step.certified,
+            }
+            for step in calibration.certification.steps
+        ],
+    }
+
+
+FLATTEST = 0.01
+"""The least slope: a map always rises, so that it keeps the order of the confidences."""
+_ROUNDS = 100
+_PRECISION = 1e-10
+
+_Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityMap:
+    """probability = logistic(slope * log odds of the confidence + intercept), with a slope above 0."""
+
+    slope: float
+    intercept: float
+
+
+def fit_map(trials: Sequence[CalibrationTrial]) -> ProbabilityMap:
+    """Fit the map by maximum likelihood to all trials, including those that a check refused.
+
+    Right and wrong count as a little less than 1 and a little more than 0, as Platt proposed, so that a few questions
+    without an error do not make every answer certain.
     """
-    share = (1 - confidence) / len(STARTS)
-    low, high = wrong, wrong + 1
-    while tail(wrong, high, risk) > share:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if tail(wrong, middle, risk) <= share else (middle, high)
-    return high
+    odds = np.array([log_odds(trial.confidence) for trial in trials])
+    wrong = np.array([trial.wrong for trial in trials])
+    bad, good = int(wrong.sum()), int((~wrong).sum())
+    targets = np.where(wrong, 1 / (bad + 2), (good + 1) / (good + 2))
+    slope, intercept = _most_likely(np.stack([odds, np.ones_like(odds)], axis=1), targets)
+    if slope < FLATTEST:
+        slope, (intercept,) = FLATTEST, _most_likely(np.ones((len(odds), 1)), targets, offset=FLATTEST * odds)
+    return ProbabilityMap(float(slope), float(intercept))
+
+
+def _most_likely(inputs: _Numbers, targets: _Numbers, *, offset: _Numbers | float = 0.0) -> _Numbers:
+    """Fit a logistic regression by Newton's method; a step is halved while it increases the loss."""
+    weights = np.zeros(inputs.shape[1])
+    loss = _loss(inputs @ weights + offset, targets)
+    for _ in range(_ROUNDS):
+        expected = 0.5 * (1 + np.tanh((inputs @ weights + offset) / 2))  # the logistic function
+        pull = inputs.T @ (targets - expected)
+        curvature = (inputs * (expected * (1 - expected))[:, None]).T @ inputs + 1e-9 * np.eye(len(weights))
+        step = np.linalg.solve(curvature, pull)
+        while (new := _loss(inputs @ (weights + step) + offset, targets)) > loss and np.abs(step).max() > _PRECISION:
+            step = step / 2
+        weights, loss = weights + step, new
+        if np.abs(step).max() <= _PRECISION:
+            break
+    return weights
+
+
+def _loss(odds: _Numbers, targets: _Numbers) -> float:
+    return float(np.sum(np.logaddexp(0, odds) - targets * odds))
+
+
+_CROWDED = 0.5
+"""Below this share of distinct texts or documents per question, a warning is given."""
+
+
+def without_calibration(overrides: Overrides) -> Overrides:
+    """Return the settings without an earlier calibration."""
+    return replace(overrides, flags={**overrides.flags, "calibration.threshold": "null"})
+
+
+def without_threshold(overrides: Overrides, made_for: Mapping[str, str]) -> Overrides:
+    """Return the settings with a calibration that accepts and keeps every confidence.
+
+    Everything else behaves as with a real calibration: sub-questions still use the plain threshold.
+    """
+    free = {"threshold": "0", "slope": "1", "intercept": "0", "made_for": json.dumps(dict(made_for))}
+    return replace(overrides, flags={**overrides.flags, **{f"calibration.{key}": value for key, value in free.items()}})
+
+
+def trials_of(judged: Sequence[Judgement]) -> tuple[CalibrationTrial, ...]:
+    """Turn judgements into trials; `CalibrationError` when a question has no result, since its outcome is unknown."""
+    if faults := [judgement for judgement in judged if judgement.fault is not None]:
+        first = faults[0]
+        raise CalibrationError(
+            f"{len(faults)} of {len(judged)} questions could not be asked; question {first.labelled.question.id}: "
+            f"{first.fault}",
+            hint="Correct these questions or take them out, then calibrate again.",
+        )
+    return tuple(
+        CalibrationTrial(judgement.confidence, judgement.answered, not judgement.right) for judgement in judged
+    )
+
+
+class Grouping(StrEnum):
+    """By what questions are grouped: not at all, by the same text, or by the same document."""
+
+    NONE = "none"
+    TEXT = "text"
+    DOCUMENT = "document"
+
+
+def groups_by(items: Sequence[LabelledQuestion], grouping: Grouping) -> list[str] | None:
+    """Return the group of each question; None when each stands alone."""
+    if grouping is Grouping.NONE:
+        return None
+    if grouping is Grouping.TEXT:
+        return [same_words(item) for item in items]
+    # The documents that a question is restricted to, else those that answer it.
+    documents = [sorted(item.question.filters.doc_ids or {gold.doc_id for gold in item.gold}) for item in items]
+    return ["\n".join(ids) or f"? {item.question.id}" for ids, item in zip(documents, items, strict=True)]
+
+
+def crowding(items: Sequence[LabelledQuestion]) -> str | None:
+    """Return a warning when many questions share their text or the document they are restricted to; else None."""
+    counts = {"different texts": len(set(groups_by(items, Grouping.TEXT) or ()))}
+    if all(item.question.filters.doc_ids for item in items):
+        counts["documents"] = len(set(groups_by(items, Grouping.DOCUMENT) or ()))
+    few = [f"{count} {what}" for what, count in counts.items() if count < _CROWDED * len(items)]
+    if not few:
+        return None
+    return (
+        f"the {len(items)} questions have only {' and '.join(few)}; unless they were drawn one by one, what shares one "
+        "stands or falls together, and the promise holds less surely: see --group-by"
+    )
+
+
+# The settings file
+
+
+def section_yaml(name: str, values: Mapping[str, Any], *, remark: str) -> str:
+    """Return a section as YAML with a comment inside it, so that both are removed together."""
+    body = yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True, default_flow_style=False, width=1_000)
+    lines = [f"{name}:", *(f"{_INDENT}{line}" for line in [f"# {remark}", *body.splitlines()])]
+    return "\n".join(lines) + "\n"
+
+
+def put_section(path: Path, name: str, section: str) -> None:
+    """Replace the section of that name, or append it; the file is replaced atomically.
+
+    Raise `SettingsError` when the file cannot be read, is invalid, or is written so that no section can be replaced.
+    """
+    before = _read(path)
+    expected = {**_content(before, path), **_content(section, path)}
+    after = _with_section(before, name, section)
+    try:
+        same = parse_yaml(after, what=str(path), hint="") == expected
+    except SettingsError:
+        same = False
+    if not same:
+        raise SettingsError(
+            f"{path} has a form in which the section '{name}' cannot be exchanged",
+            hint=f"Put it there by hand:\n{section}",
+        )
+    _replace_file(path, after)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SettingsError(
+            f"cannot read {path}: {why}", hint="Give another settings file with --config, or look with --dry-run."
+        ) from error
+
+
+def _content(source: str, path: Path) -> dict[str, Any]:
+    content = parse_yaml(source, what=str(path), hint="Correct the file; see docs/settings.md.") or {}
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path} must hold a mapping", hint="For example: selection: {max_sentences: 4}")
+    return content
+
+
+def _with_section(text: str, name: str, section: str) -> str:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    section = section.replace("\n", newline)
+    lines = text.splitlines(keepends=True)
+    place = _section_lines(text, name)
+    if place is None:
+        gap = newline if text and not text.endswith(("\n", "\r")) else ""
+        blank = newline if text.strip("\ufeff \r\n") else ""
+        return text + gap + blank + section
+    first, behind = place
+    return "".join(lines[:first]) + section + "".join(lines[behind:])
+
+
+def _section_lines(text: str, name: str) -> tuple[int, int] | None:
+    """Return the half-open range of lines of a section; None when there is none."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode):
+        return None
+    for key, value in root.value:
+        if key.value == name:
+            last = value.end_mark.line + (value.end_mark.column > 0)
+            lines = text.splitlines()
+            # YAML counts blank lines and comments after a section as part of it; they belong to what follows.
+            while last > key.start_mark.line + 1 and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
+                last -= 1
+            return key.start_mark.line, last
+    return None
+
+
+def _replace_file(path: Path, text: str) -> None:
+    """Write a temporary file, then rename it; a link keeps its target, and the file keeps its permissions."""
+    target = path.resolve()
+    try:
+        descriptor, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text.encode("utf-8"))
+                file.flush()
+                os.fsync(file.fileno())
+            Path(aside).chmod(target.stat().st_mode if target.exists() else usual_mode())
+            Path(aside).replace(target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                Path(aside).unlink()
+            raise
+    except OSError as error:
+        raise SettingsError(
+            f"cannot write {path}: {error.strerror}", hint="Check its folder's rights, or give another --config."
+        ) from error

@@ -1,7 +1,7 @@
-"""What the confidence is worth: risk against coverage, AUROC and calibration, under many weightings at once.
+"""Metrics of the confidence - risk against coverage, AUROC and calibration - under many weightings at once.
 
 Every function takes `weights`, one row for each weighting and one column for each question (a row of ones is the plain
-figure), and gives one number for each row, NaN where it is undefined. Questions of equal confidence are taken
+figure), and returns one number for each row, NaN where it is undefined. Questions of equal confidence are handled
 together, so that no figure depends on their order.
 """
 
@@ -35,7 +35,7 @@ class RiskCoverage:
 
 
 def risk_coverage(confidence: Floats, wrong: Flags, weights: Floats) -> RiskCoverage:
-    """The curve over every threshold that tells two questions apart."""
+    """Compute the curve over every threshold that separates two questions."""
     thresholds, answered = _by_group(-confidence, weights)
     _, errors = _by_group(-confidence, weights * wrong)
     answered, errors = np.cumsum(answered, axis=1), np.cumsum(errors, axis=1)
@@ -43,19 +43,19 @@ def risk_coverage(confidence: Floats, wrong: Flags, weights: Floats) -> RiskCove
 
 
 def area_under_risk(curve: RiskCoverage) -> Floats:
-    """The mean risk over all coverages: for each question the risk of the threshold that just lets it through."""
+    """Return the mean risk over all coverages: for each question, the risk at the threshold that just answers it."""
     steps = np.diff(curve.coverage, axis=1, prepend=0.0)
     return _or_nan(np.nansum(curve.risk * steps, axis=1), np.isfinite(curve.coverage[:, -1]))
 
 
 def coverage_at(curve: RiskCoverage, risk: float) -> Floats:
-    """The largest share answered by a threshold at which at most `risk` of the answers are wrong; 0 if none is."""
+    """Return the largest share answered at a threshold where at most `risk` of the answers are wrong; 0 if none is."""
     good = curve.risk <= risk + _SLACK  # NaN compares as false
     return _or_nan(np.max(np.where(good, curve.coverage, 0.0), axis=1), np.isfinite(curve.coverage[:, -1]))
 
 
 def auroc(scores: Floats, positive: Flags, weights: Floats) -> Floats:
-    """The chance that a positive has a higher score than a negative, a tie counting half."""
+    """Return the probability that a positive scores higher than a negative; a tie counts half."""
     _, above = _by_group(scores, weights * positive)
     _, below = _by_group(scores, weights * ~positive)
     beaten = np.cumsum(below, axis=1) - below / 2
@@ -63,15 +63,15 @@ def auroc(scores: Floats, positive: Flags, weights: Floats) -> Floats:
 
 
 def bin_of(confidence: Floats) -> NDArray[np.intp]:
-    """The bin of each confidence; 1.0 belongs to the last one."""
-    # A hair more before cutting: 0.3 * 10 must not fall into the bin below.
+    """Return the bin of each confidence; 1.0 belongs to the last bin."""
+    # Add a little before truncating: 0.3 * 10 must not fall into the bin below.
     return np.minimum((confidence * BINS + _SLACK).astype(np.intp), BINS - 1)
 
 
 def calibration_error(confidence: Floats, right: Flags, faults: Flags, *, weights: Floats) -> Floats:
-    """Expected calibration error: the gap between confidence and the share right, averaged over the bins.
+    """Return the expected calibration error: the gap between confidence and share right, averaged over the bins.
 
-    A question without a result stands outside the bins with the largest gap there is, 1.
+    A question without a result counts outside the bins, with the largest gap, 1.
     """
     inside = (bin_of(confidence)[:, None] == np.arange(BINS)) & ~faults[:, None]
     gaps = np.einsum("rq,qb->rb", weights, np.where(inside, (confidence - right)[:, None], 0.0))
@@ -80,7 +80,7 @@ def calibration_error(confidence: Floats, right: Flags, faults: Flags, *, weight
 
 
 def _by_group(keys: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """The different keys, ascending, and the weight of each."""
+    """Return the distinct keys, ascending, and the total weight of each."""
     unique, group = np.unique(keys, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(len(unique)))
@@ -88,7 +88,7 @@ def _by_group(keys: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def ratio(above: Floats, below: Floats) -> Floats:
-    """The quotient, NaN where nothing is below the line."""
+    """Divide; NaN where the divisor is 0."""
     shape = np.broadcast_shapes(above.shape, below.shape)
     result = np.full(shape, np.nan)
     np.divide(above, below, out=result, where=np.broadcast_to(below > 0, shape))

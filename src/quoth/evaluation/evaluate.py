@@ -1,4 +1,4 @@
-"""An evaluation: every measure of a run with its interval, the risk-coverage curve and the reliability diagram."""
+"""Evaluate a run: every metric with its interval, the risk-coverage curve and the reliability diagram."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quoth.evaluation.bootstrap import Groups, groups_of, interval, resampled
+from quoth.evaluation.bootstrap import QuestionGroups, groups_of, interval, resampled
 from quoth.evaluation.curves import BINS, Flags, Floats, bin_of, ratio, risk_coverage
-from quoth.evaluation.measures import Measure, measures_of
-from quoth.evaluation.run import Judged
+from quoth.evaluation.judgements import Judgement
+from quoth.evaluation.measures import Metric, measures_of
 
 COVERAGES = tuple(percent / 100 for percent in range(2, 101, 2))
-"""Where the risk-coverage curve is drawn."""
+"""The shares of answered questions at which the risk-coverage curve is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Estimate:
     """A value with the ends of its 95% interval; None where it is undefined."""
 
     value: float | None
@@ -26,45 +26,45 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A measure and its figure over `counted` questions (or citations)."""
+class MetricValue:
+    """A metric with its estimate over `counted` questions (or citations)."""
 
     key: str
     group: str
     title: str
     better: str
     counted: int
-    figure: Figure
+    figure: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class RiskPoint:
-    """The risk of the strictest threshold that answers at least `coverage`."""
+    """The risk at the strictest threshold that answers at least the share `coverage`."""
 
     coverage: float
-    risk: Figure
+    risk: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """The questions with a confidence from `low` to `high`: how many, how sure on average, and what share is right."""
+    """The questions with a confidence from `low` to `high`: their count, mean confidence and share of right answers."""
 
     low: float
     high: float
     count: int
     confidence: float | None
-    right: Figure
+    right: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a run is worth. `judged` is ordered by question id, so that the order of any file leaves no trace.
+    """The evaluation of a run. `judged` is ordered by question id, so that the order of a file does not matter.
 
-    `absent` says of measures that could not be taken why; `notes` is what else a reader must know.
+    `absent` gives the reason for each metric that could not be computed; `notes` holds remarks for the reader.
     """
 
-    judged: tuple[Judged, ...]
-    measures: tuple[Measured, ...]
+    judged: tuple[Judgement, ...]
+    measures: tuple[MetricValue, ...]
     absent: tuple[tuple[str, str], ...]
     curve: tuple[RiskPoint, ...]
     reliability: tuple[ReliabilityBin, ...]
@@ -72,18 +72,20 @@ class Evaluation:
     groups: int
     notes: tuple[str, ...]
 
-    def measure(self, key: str) -> Measured | None:
-        return next((one for one in self.measures if one.key == key), None)
+    def measure(self, key: str) -> MetricValue | None:
+        return next((metric for metric in self.measures if metric.key == key), None)
 
 
-def evaluate(judged: Sequence[Judged], *, notes: Sequence[str]) -> Evaluation:
-    """Measure a run; the same judgements give the same evaluation in whatever order they come."""
+def evaluate(judged: Sequence[Judgement], *, notes: Sequence[str]) -> Evaluation:
+    """Compute every metric of a run; the order of the judgements does not matter."""
     ordered = in_order(judged)
     measures, absent = measures_of(ordered)
-    groups = groups_of([one.labelled for one in ordered])
-    confidence = np.array([one.confidence for one in ordered])
-    right = np.array([one.right for one in ordered])
-    bins = (bin_of(confidence)[:, None] == np.arange(BINS)) & np.array([[one.fault is None] for one in ordered])
+    groups = groups_of([judgement.labelled for judgement in ordered])
+    confidence = np.array([judgement.confidence for judgement in ordered])
+    right = np.array([judgement.right for judgement in ordered])
+    bins = (bin_of(confidence)[:, None] == np.arange(BINS)) & np.array(
+        [[judgement.fault is None] for judgement in ordered]
+    )
 
     def statistic(weights: Floats) -> Floats:
         columns = [figures(measures, weights), _risks(confidence, right, weights), _shares(right, bins, weights)]
@@ -91,62 +93,60 @@ def evaluate(judged: Sequence[Judged], *, notes: Sequence[str]) -> Evaluation:
 
     plain = statistic(np.ones((1, len(ordered))))[0]
     spread = resampled(groups, statistic)
-    found = [_figure(value, spread[:, column]) for column, value in enumerate(plain)]
+    estimates = [estimate(value, spread[:, column]) for column, value in enumerate(plain)]
     ends = len(measures), len(measures) + len(COVERAGES)
     return Evaluation(
         judged=ordered,
         measures=tuple(
-            Measured(one.key, one.group, one.title, one.better, one.counted, figure)
-            for one, figure in zip(measures, found[: ends[0]], strict=True)
+            MetricValue(metric.key, metric.group, metric.title, metric.better, metric.counted, figure)
+            for metric, figure in zip(measures, estimates[: ends[0]], strict=True)
         ),
         absent=tuple(absent.items()),
-        curve=tuple(map(RiskPoint, COVERAGES, found[ends[0] : ends[1]])),
-        reliability=_reliability(confidence, bins, found[ends[1] :]),
+        curve=tuple(map(RiskPoint, COVERAGES, estimates[ends[0] : ends[1]])),
+        reliability=_reliability(confidence, bins, estimates[ends[1] :]),
         grouped_by=groups.by,
         groups=groups.count,
         notes=(*notes, *_remarks(ordered, groups)),
     )
 
 
-def in_order(judged: Sequence[Judged]) -> tuple[Judged, ...]:
-    """By question id: sums of floating point depend on their order, and a file's order must not."""
-    return tuple(sorted(judged, key=lambda one: one.labelled.question.id))
+def in_order(judged: Sequence[Judgement]) -> tuple[Judgement, ...]:
+    """Sort by question id: floating-point sums depend on their order, and the result must not depend on a file's."""
+    return tuple(sorted(judged, key=lambda judgement: judgement.labelled.question.id))
 
 
-def figures(measures: Sequence[Measure], weights: Floats) -> Floats:
-    """One row for each row of weights, one column for each measure."""
-    return np.stack([one.of(weights) for one in measures], axis=1)
+def figures(measures: Sequence[Metric], weights: Floats) -> Floats:
+    """Return the figures of all metrics: a row for each row of weights, a column for each metric."""
+    return np.stack([metric.of(weights) for metric in measures], axis=1)
 
 
 def rounded(value: float | None) -> float | None:
-    """Six decimals, so that the noise of floating point never shows; None for what is not a number."""
+    """Round to six decimals, which hides floating-point noise; None for None, NaN and infinity."""
     return None if value is None or not np.isfinite(value) else round(float(value), 6) + 0.0
 
 
-def _figure(value: float, spread: Floats) -> Figure:
+def estimate(value: float, spread: Floats) -> Estimate:
+    """Return a figure with the interval of its resampled values."""
     ends = interval(spread) if np.isfinite(value) else None
-    return Figure(rounded(value), rounded(ends[0]) if ends else None, rounded(ends[1]) if ends else None)
+    low, high = ends or (None, None)
+    return Estimate(rounded(value), rounded(low), rounded(high))
 
 
 def _risks(confidence: Floats, right: Flags, weights: Floats) -> Floats:
-    """The risk at each of `COVERAGES`: that of the first threshold which answers so many."""
+    """Return the risk at each of `COVERAGES`, taken at the first threshold that answers so many."""
     curve = risk_coverage(confidence, ~right, weights)
     wanted = np.array(COVERAGES) - 1e-9
     places = [np.searchsorted(row, wanted) for row in curve.coverage]
     return np.stack([risk[np.minimum(place, len(risk) - 1)] for risk, place in zip(curve.risk, places, strict=True)])
 
 
-def _shares(
-    right: Flags,
-    bins: Flags,
-    weights: Floats,
-) -> Floats:
-    """The share of right answers in each bin."""
+def _shares(right: Flags, bins: Flags, weights: Floats) -> Floats:
+    """Return the share of right answers in each bin."""
     above = np.einsum("rq,qb->rb", weights, (bins & right[:, None]).astype(np.float64))
     return ratio(above, np.einsum("rq,qb->rb", weights, bins.astype(np.float64)))
 
 
-def _reliability(confidence: Floats, bins: Flags, shares: Sequence[Figure]) -> tuple[ReliabilityBin, ...]:
+def _reliability(confidence: Floats, bins: Flags, shares: Sequence[Estimate]) -> tuple[ReliabilityBin, ...]:
     return tuple(
         ReliabilityBin(
             low=number / BINS,
@@ -159,11 +159,11 @@ def _reliability(confidence: Floats, bins: Flags, shares: Sequence[Figure]) -> t
     )
 
 
-def _remarks(judged: Sequence[Judged], groups: Groups) -> list[str]:
+def _remarks(judged: Sequence[Judgement], groups: QuestionGroups) -> list[str]:
     remarks = []
-    if faults := sum(one.fault is not None for one in judged):
+    if faults := sum(judgement.fault is not None for judgement in judged):
         remarks.append(f"{faults} of {len(judged)} questions have no result and count as wrong")
-    if any(one.origin is not None and not one.origin.calibrated for one in judged):
+    if any(judgement.origin is not None and not judgement.origin.calibrated for judgement in judged):
         remarks.append("the confidence is not calibrated: here its probabilities may be too high or too low")
     if groups.count < len(judged):
         remarks.append(f"intervals resample {groups.count} groups of questions with the same {groups.by}")

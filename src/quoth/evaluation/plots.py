@@ -5,11 +5,12 @@ Colours come from the page's style sheet through classes, so that a plot follows
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from quoth.evaluation.evaluate import Figure, ReliabilityBin, RiskPoint
+from quoth.evaluation.evaluate import Estimate, ReliabilityBin, RiskPoint
 
 WIDTH, HEIGHT = 420, 300
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 44
@@ -37,8 +38,8 @@ UNIT = Axes(0.0, 1.0)
 
 
 def risk_coverage_plot(points: Sequence[RiskPoint], operating: tuple[float, float] | None) -> str:
-    """The risk against the share answered, with its band; a dot where the decision stands."""
-    known = [(one.coverage, one.risk) for one in points]
+    """Draw risk against coverage with its interval, and a dot at the current threshold."""
+    known = [(point.coverage, point.risk) for point in points]
     band = [(x, risk.high) for x, risk in known if risk.high is not None]
     band += [(x, risk.low) for x, risk in reversed(known) if risk.low is not None]
     line = [(x, risk.value) for x, risk in known if risk.value is not None]
@@ -62,19 +63,19 @@ def risk_coverage_plot(points: Sequence[RiskPoint], operating: tuple[float, floa
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
-    """The share right in each bin of confidence against its mean; on the diagonal both agree."""
-    most = max((one.count for one in bins), default=0)
+    """Draw the share of right answers in each bin against its mean confidence; on the diagonal both agree."""
+    most = max((bin_.count for bin_ in bins), default=0)
     parts = [f'<polyline class="guide" points="{UNIT.path([(0, 0), (1, 1)])}"/>']
-    for one in bins:
-        if one.confidence is None or one.right.value is None:
+    for bin_ in bins:
+        if bin_.confidence is None or bin_.right.value is None:
             continue
-        parts.append(_whisker(one.confidence, one.right))
-        radius = 3 + 6 * (one.count / most) ** 0.5
-        x, y = UNIT.x(one.confidence), UNIT.y(one.right.value)
+        parts.append(_whisker(bin_.confidence, bin_.right))
+        radius = 3 + 6 * (bin_.count / most) ** 0.5
+        x, y = UNIT.x(bin_.confidence), UNIT.y(bin_.right.value)
         parts.append(
             f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
-            f"<title>{one.count} questions from {one.low:.1f} to {one.high:.1f}: "
-            f"confidence {one.confidence:.2f}, {one.right.value:.1%} right</title></circle>"
+            f"<title>{bin_.count} questions from {bin_.low:.1f} to {bin_.high:.1f}: "
+            f"confidence {bin_.confidence:.2f}, {bin_.right.value:.1%} right</title></circle>"
         )
     return _drawing(
         "reliability",
@@ -86,7 +87,7 @@ def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
 
 
 def histogram_plot(right: Sequence[float], wrong: Sequence[float]) -> str:
-    """How the confidence of right answers (upwards) and of the others (downwards) is spread."""
+    """Draw histograms of the confidence of right answers (upwards) and all others (downwards)."""
     count = 20
     up, down = _counts(right, count), _counts(wrong, count)
     most = max([*up, *down, 1])
@@ -113,8 +114,8 @@ def histogram_plot(right: Sequence[float], wrong: Sequence[float]) -> str:
     )
 
 
-def recall_plot(stages: Sequence[tuple[str, Figure]]) -> str:
-    """The recall of gold after each stage, as bars with their intervals."""
+def recall_plot(stages: Sequence[tuple[str, Estimate]]) -> str:
+    """Draw the recall of gold after each stage, as bars with their intervals."""
     parts = []
     for number, (name, figure) in enumerate(stages):
         low, high = (number + 0.15) / len(stages), (number + 0.85) / len(stages)
@@ -137,13 +138,11 @@ def recall_plot(stages: Sequence[tuple[str, Figure]]) -> str:
 
 
 def _counts(values: Sequence[float], count: int) -> list[int]:
-    found = [0] * count
-    for value in values:
-        found[min(int(value * count + 1e-9), count - 1)] += 1
-    return found
+    counted = Counter(min(int(value * count + 1e-9), count - 1) for value in values)
+    return [counted[number] for number in range(count)]
 
 
-def _whisker(x: float, figure: Figure) -> str:
+def _whisker(x: float, figure: Estimate) -> str:
     if figure.low is None or figure.high is None:
         return ""
     return f'<polyline class="whisker" points="{UNIT.path([(x, figure.low), (x, figure.high)])}"/>'
@@ -159,7 +158,7 @@ def _drawing(
     ticks: Sequence[float] = TICKS,
     scale: tuple[Axes, Sequence[tuple[float, str]]] | None = None,
 ) -> str:
-    """A whole SVG with its axes; `scale` is the y axis where it does not go from 0 to 1."""
+    """Return an SVG with its axes; `scale` is the y axis where it does not go from 0 to 1."""
     axes, steps = scale or (UNIT, [(tick, f"{tick:.0%}") for tick in TICKS])
     frame = [_text(axes.x(tick), HEIGHT - BOTTOM + 16, f"{tick:g}") for tick in ticks]
     for value, words in steps:

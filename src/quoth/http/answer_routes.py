@@ -1,12 +1,15 @@
-"""Routes that answer: /answer, /answer/batch, /retrieve, /webhook/arc-retrieval, /verify."""
+"""Routes that answer: /answer, /answer/batch, /retrieve, the webhook for workflows, /verify."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import asdict
+from functools import partial, wraps
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -14,34 +17,48 @@ from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from quoth.errors import QuestionError, QuothError
-from quoth.interfaces.guard.keys import Key
-from quoth.interfaces.http import described, logs, metrics
-from quoth.interfaces.http.faults import HttpFault, as_fault, busy, error_json, unforeseen
-from quoth.interfaces.http.models import AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
-from quoth.interfaces.http.service import Service
-from quoth.protocols import Reader
-from quoth.questions import UnreadableLine, question_of, read_questions
-from quoth.render import json_line, outcome_json, trace_json
-from quoth.render_retrieval import retrieval_json
-from quoth.types import Abstention, Outcome, Question, Retrieval
-from quoth.verify import Verification, verify_run
+from quoth.answer.verification import verify_run
+from quoth.errors import QuestionError, QuothError, SettingsError
+from quoth.http import logs, telemetry
+from quoth.http.document_catalog import text_of
+from quoth.http.guard.api_keys import ApiKey
+from quoth.http.http_faults import HttpFault, as_fault, busy, json_response, unforeseen
+from quoth.http.request_bodies import AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
+from quoth.http.response_types import FailureJson, VerifiedJson, gives
+from quoth.http.service import Service
+from quoth.output.json_types import AnswerJson, RetrievalJson
+from quoth.output.render import json_line, outcome_json, trace_json
+from quoth.output.render_retrieval import retrieval_json
+from quoth.search.question_files import UnreadableLine, question_of, read_questions
+from quoth.types import Abstention, Outcome, Question
 
 router = APIRouter()
 _JSONL = "application/jsonl"
 _MOST_BATCHES = 8
-"""At once in each process: a batch waits as long as it must, so that only its number can be bounded."""
+"""At once per process: a batch waits as long as it must, so only their number can be bounded."""
+_MOST_CHARACTERS = 100_000  # far above any setting, so that longer questions are not even analysed
 
 
 def service_of(request: Request) -> Service:
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 Served = Annotated[Service, Depends(service_of)]
 
 
+def in_pool(route: Callable[..., Response]) -> Callable[..., Coroutine[Any, Any, Response]]:
+    """Run a route that blocks in a thread of the pool, once the body of its `request` has been read."""
+
+    @wraps(route)
+    async def run(*, request: Request, **arguments: Any) -> Response:  # noqa: ANN401 - as the route takes them
+        return await service_of(request).run(request, partial(route, request=request, **arguments))
+
+    return run
+
+
 def as_question(content: Mapping[str, Any], *, default_id: str = "1") -> Question:
+    """Return the question in a body; raise `HttpFault` if it is wrong."""
     try:
         return question_of(content, default_id=default_id)
     except ValueError as error:
@@ -53,30 +70,24 @@ def plain(body: AskBody | FilterBody) -> dict[str, Any]:
     return body.model_dump(exclude_none=True)
 
 
-def json_response(value: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(json_line(value), status, headers=dict(headers or {}), media_type="application/json")
-
-
 @router.post(
     "/answer",
     summary="Answer a question",
     description="With verbatim, cited sentences, or with an abstention that says why. Both are a 200.",
-    responses={200: {"description": "An answer or an abstention.", "content": {"application/json": {}}}},
+    responses={200: gives(AnswerJson, "An answer or an abstention.")},
     tags=["questions"],
 )
 async def answer(request: Request, body: AskBody, service: Served) -> Response:
     question = as_question(plain(body))
     note_question(request, service, question)
-    watch = metrics.Stopwatch("answer")
+    watch = telemetry.Stopwatch("answer", service.traces)
 
     def work() -> dict[str, Any]:
-        asked = service.quoth.explain(question, done=watch)
-        count_outcome(service, asked.outcome)
-        return outcome_json(asked.outcome) | ({"trace": trace_json(asked)} if body.why else {})
+        explained = service.quoth.explain(question, done=watch)
+        count_outcome(service, explained.outcome)
+        return outcome_json(explained.outcome) | ({"trace": trace_json(explained)} if body.why else {})
 
-    found = await service.run(request, work)
-    service.traces.stages("answer", watch.stages)
-    return json_response(found)
+    return json_response(await service.run(request, work))
 
 
 @router.post(
@@ -99,20 +110,20 @@ async def answer(request: Request, body: AskBody, service: Served) -> Response:
     tags=["questions"],
 )
 async def answer_batch(request: Request, service: Served) -> Response:
-    questions = _batch(await request.body(), request.headers.get("content-type", ""), service.settings.max_batch)
+    questions = _questions(await request.body(), request.headers.get("content-type", ""), service.settings.max_batch)
     if service.batches >= _MOST_BATCHES:
-        raise busy(service.desk.retry_seconds())
-    return _Batch(service, questions, request.scope["state"].get("key"))
+        raise busy(service.pool.retry_seconds())
+    return _BatchResponse(service, questions, request.scope["state"].get("key"))
 
 
-class _Batch(StreamingResponse):
-    """Counts while it is sent, and ends what it began however the sending ends."""
+class _BatchResponse(StreamingResponse):
+    """Streams the answers of a batch; counts as running until it is sent, and cancels open questions if that fails."""
 
-    def __init__(self, service: Service, questions: Sequence[Question | UnreadableLine], key: Key | None) -> None:
+    def __init__(self, service: Service, questions: Sequence[Question | UnreadableLine], key: ApiKey | None) -> None:
         self._service = service
         self._answers = _answers(service, questions, key)
         super().__init__(self._answers, media_type=_JSONL)
-        service.batches += 1  # not when the sending begins: until then many could come in
+        service.batches += 1  # now, since many batches could come in before the first is sent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -123,17 +134,14 @@ class _Batch(StreamingResponse):
 
 
 async def _answers(
-    service: Service, questions: Sequence[Question | UnreadableLine], key: Key | None
+    service: Service, questions: Sequence[Question | UnreadableLine], key: ApiKey | None
 ) -> AsyncGenerator[bytes, None]:
-    """A few at a time, in order; no more is begun than the client reads, and no more than its key may ask.
-
-    The request itself has paid for the first question.
-    """
+    """Yield the lines in the order of the questions; begin no more than the client reads and its key may ask."""
     running: deque[asyncio.Task[bytes]] = deque()
     try:
         for number, question in enumerate(questions):
-            if number and key is not None:
-                await _pay(service, key)
+            if number and key is not None:  # the request itself was counted for the first question
+                await _wait_for_allowance(service, key)
             running.append(asyncio.create_task(_line(service, question)))
             if len(running) >= service.settings.threads:
                 yield await running.popleft()
@@ -144,73 +152,72 @@ async def _answers(
             task.cancel()
 
 
-async def _pay(service: Service, key: Key) -> None:
-    """Wait until the key may ask once more: a batch counts question by question."""
-    while service.admission is not None:
-        taken = await service.admission.allowance(key)
-        if taken is None or taken.granted:
+async def _wait_for_allowance(service: Service, key: ApiKey) -> None:
+    """Wait until the rate limit of the key allows one more question."""
+    while service.access is not None:
+        allowance = await service.access.allowance(key)
+        if allowance is None or allowance.granted:
             return
-        await asyncio.sleep(max(1, taken.retry_after))
+        await asyncio.sleep(max(1, allowance.retry_after))
 
 
 async def _line(service: Service, question: Question | UnreadableLine) -> bytes:
     if isinstance(question, UnreadableLine):
-        return _error_line(str(question.number), "question", question.why, "See docs/json.md for a line.")
+        fault = HttpFault(422, "question", question.why, hint="See docs/json.md for a line.")
+        return _error_line(str(question.number), fault)
 
     def work() -> dict[str, Any]:
-        outcome = service.quoth.explain(question, done=metrics.Stopwatch("answer")).outcome
+        outcome = service.quoth.explain(question, done=telemetry.Stopwatch("answer")).outcome
         count_outcome(service, outcome)
         return outcome_json(outcome)
 
     try:
-        return (json_line(await service.desk.run(work, patient=True)) + "\n").encode()
+        return (json_line(await service.pool.run(work, patient=True)) + "\n").encode()
     except HttpFault as fault:
-        return _error_line(question.id, fault.code, str(fault.detail), fault.hint)
+        return _error_line(question.id, fault)
     except QuothError as error:
-        told = as_fault(error)
-        return _error_line(question.id, told.code, str(told.detail), told.hint)
-    except Exception:  # the other questions are answered all the same
+        return _error_line(question.id, as_fault(error))
+    except Exception:  # the other questions are still answered
         logs.LOG.exception("a question of a batch failed")
-        told = unforeseen(logs.REQUEST_ID.get())
-        return _error_line(question.id, told.code, str(told.detail), told.hint)
+        return _error_line(question.id, unforeseen(logs.REQUEST_ID.get()))
 
 
-def _error_line(question_id: str, code: str, message: str, hint: str) -> bytes:
-    return (json_line({"question_id": question_id, **error_json(code, message, hint)}) + "\n").encode()
+def _error_line(question_id: str, fault: HttpFault) -> bytes:
+    return (json_line({"question_id": question_id, **fault.json()}) + "\n").encode()
 
 
-def _batch(content: bytes, kind: str, most: int) -> Sequence[Question | UnreadableLine]:
-    """The questions of a body; `HttpFault` when there is none or too many."""
+def _questions(content: bytes, content_type: str, most: int) -> Sequence[Question | UnreadableLine]:
+    """Return the questions in a body; raise `HttpFault` if there are none or more than `most`."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise HttpFault(400, "body", "the body is not UTF-8", hint="Encode it as UTF-8.") from error
-    media = kind.partition(";")[0].strip().lower()
+    media = content_type.partition(";")[0].strip().lower()
     if media == "application/json":
-        found: Sequence[Question | UnreadableLine] = _listed(text)
+        questions: Sequence[Question | UnreadableLine] = _listed_questions(text)
     elif media in {_JSONL, "application/x-ndjson", "text/plain"}:
-        found = list(read_questions(text.split("\n")))
+        questions = list(read_questions(text.split("\n")))
     else:
         hint = f"Send application/json or {_JSONL}."
         raise HttpFault(415, "content-type", f"'{media[:100]}' is not taken", hint=hint)
-    if not found:
+    if not questions:
         raise HttpFault(422, "question", "there is no question in it", hint="Send at least one.")
-    if len(found) > most:
+    if len(questions) > most:
         hint = "Send several batches, or raise service.max_batch."
         raise HttpFault(413, "too-large", f"more than {most} questions are not taken at once", hint=hint)
-    return found
+    return questions
 
 
-def _listed(text: str) -> Sequence[Question]:
+def _listed_questions(text: str) -> Sequence[Question]:
     try:
         body = BatchBody.model_validate(json.loads(text))
     except (ValueError, RecursionError) as error:  # a ValidationError is a ValueError
-        said = _first(error) if isinstance(error, ValidationError) else "the body is not JSON"
-        raise HttpFault(422, "body", said, hint='Send {"questions": [{"question": "…"}]}.') from error
-    return [as_question(plain(one), default_id=str(number)) for number, one in enumerate(body.questions, 1)]
+        message = _first_error(error) if isinstance(error, ValidationError) else "the body is not JSON"
+        raise HttpFault(422, "body", message, hint='Send {"questions": [{"question": "…"}]}.') from error
+    return [as_question(plain(question), default_id=str(number)) for number, question in enumerate(body.questions, 1)]
 
 
-def _first(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
@@ -219,7 +226,7 @@ def _first(error: ValidationError) -> str:
     "/retrieve",
     summary="Find passages for an agent",
     description="Ranked passages with their authority, and a context made of them within a token budget.",
-    responses={200: {"description": "What was found.", "content": {"application/json": {}}}},
+    responses={200: gives(RetrievalJson, "What was found.")},
     tags=["questions"],
 )
 async def retrieve(request: Request, body: RetrieveBody, service: Served) -> Response:
@@ -229,36 +236,37 @@ async def retrieve(request: Request, body: RetrieveBody, service: Served) -> Res
             hint = "Leave one of them out."
             raise HttpFault(422, "question", "document types are named twice, here and in filters", hint=hint)
         filters["document_type"] = list(body.document_types)
-    asked = {"question": body.query, "filters": filters, "doc_scope": body.doc_scope}
-    return await _retrieve(request, as_question(asked), body.match_count, service)
-
-
-@router.post(
-    "/webhook/arc-retrieval",
-    summary="Find passages for a workflow",
-    description="The same as /retrieve, with the fields that workflows send.",
-    responses={200: {"description": "What was found.", "content": {"application/json": {}}}},
-    tags=["questions"],
-)
-async def hook(request: Request, body: HookBody, service: Served) -> Response:
-    asked = {"question": body.query, "filters": {"document_type": body.document_types}}
-    return await _retrieve(request, as_question(asked), body.match_count, service)
-
-
-async def _retrieve(request: Request, question: Question, most: int | None, service: Service) -> Response:
+    question = as_question({"question": body.query, "filters": filters, "doc_scope": body.doc_scope})
     note_question(request, service, question)
-    watch = metrics.Stopwatch("retrieve")
+    watch = telemetry.Stopwatch("retrieve", service.traces)
 
-    def work() -> Retrieval:
-        found = service.quoth.explain_retrieval(question, most=most, done=watch).retrieval
-        metrics.RETRIEVALS.labels(found.status.value).inc()
-        _count_degraded(found.degraded)
+    def work() -> dict[str, Any]:
+        retrieval = service.quoth.explain_retrieval(question, most=body.match_count, done=watch).retrieval
+        telemetry.RETRIEVALS.labels(retrieval.status.value).inc()
+        _count_degraded(retrieval.degraded)
         service.count_caches()
-        return found
+        return retrieval_json(retrieval)
 
-    retrieval = await service.run(request, work)
-    service.traces.stages("retrieve", watch.stages)
-    return json_response(retrieval_json(retrieval))
+    return json_response(await service.run(request, work))
+
+
+async def hook(request: Request, body: HookBody, service: Served) -> Response:
+    return await retrieve(request, RetrieveBody(**body.model_dump()), service)
+
+
+def webhook_router(path: str) -> APIRouter:
+    """Return the route for workflows at `path` (`service.webhook`); raise `SettingsError` if it is not a path."""
+    if not re.fullmatch(r"(/[\w.~-]+)+", path):
+        hint = "Give a path such as /webhook/retrieval, or nothing for no such route."
+        raise SettingsError(f"service.webhook: '{path}' is not a path", hint=hint)
+    router = APIRouter(tags=["questions"])
+    router.post(
+        path,
+        summary="Find passages for a workflow",
+        description="The same as /retrieve, with the fields that workflows send. Its path is a setting.",
+        responses={200: gives(RetrievalJson, "What was found.")},
+    )(hook)
+    return router
 
 
 @router.post(
@@ -270,56 +278,37 @@ async def _retrieve(request: Request, question: Question, most: int | None, serv
         "was checked and all of it holds. Under `results`, an answer or abstention that cites nothing is fine too, so "
         "that the results of a batch can be checked as they are; an empty list is not verified."
     ),
-    responses={200: {"model": described.Verified, "description": "What holds and what does not."}},
+    responses={200: gives(VerifiedJson, "What holds and what does not.")},
     tags=["questions"],
 )
-async def verify(request: Request, body: VerifyBody, service: Served) -> Response:
+@in_pool
+def verify(request: Request, body: VerifyBody, service: Served) -> Response:
     if body.is_ambiguous:
         hint = "Send one answer, or several as `results`."
         raise HttpFault(422, "ambiguous", "one answer and a list of them: only one would be checked", hint=hint)
-
-    def checked(reader: Reader) -> Verification:
-        texts: dict[str, str | None] = {}
-
-        def text_of(doc_id: str) -> str | None:
-            if doc_id not in texts:
-                document = reader.document(doc_id)
-                texts[doc_id] = document.text if document else None
-            return texts[doc_id]
-
-        return verify_run(body.answers(), text_of)
-
-    def work() -> str:
-        found = service.quoth.read(checked)
-        failures = [
-            {"question_id": one.question_id, "doc_id": one.doc_id, "start": one.start, "end": one.end, "why": one.why}
-            for one in found.failures
-        ]
-        verified = (found.citations > 0 or body.holds_outcomes) and not failures
-        return json_line({"verified": verified, "citations": found.citations, "failures": failures})
-
-    return Response(await service.run(request, work), media_type="application/json")
+    result = service.quoth.read(lambda reader: verify_run(body.answers(), text_of(reader)))
+    verified = (result.citations > 0 or body.holds_outcomes) and not result.failures
+    failures = [FailureJson(**asdict(failure)) for failure in result.failures]
+    return json_response(VerifiedJson(verified, citations=result.citations, failures=failures))
 
 
 def note_question(request: Request, service: Service, question: Question) -> None:
-    """For the log; a question is nobody's business unless the operator chose so."""
+    """Add the question to the log entry if the operator wants that; raise `HttpFault` if it is far too long."""
     if service.settings.log_questions:
         request.scope["state"]["noted"]["question"] = question.text
-    if len(question.text) > _LONGEST_QUESTION:
+    if len(question.text) > _MOST_CHARACTERS:
         raise as_fault(QuestionError("the question is too long", hint="Ask in fewer words."))
 
 
-_LONGEST_QUESTION = 100_000  # far above any setting; what is longer is not even looked at
-
-
 def count_outcome(service: Service, outcome: Outcome) -> None:
-    declined = isinstance(outcome, Abstention)
-    reason = outcome.objection.reason.value if isinstance(outcome, Abstention) else "none"
-    metrics.OUTCOMES.labels("abstained" if declined else "answered", reason).inc()
+    if isinstance(outcome, Abstention):
+        telemetry.OUTCOMES.labels("abstained", outcome.objection.reason.value).inc()
+    else:
+        telemetry.OUTCOMES.labels("answered", "none").inc()
     _count_degraded(outcome.notes.degraded)
     service.count_caches()
 
 
-def _count_degraded(parts: Sequence[str]) -> None:
-    for part in parts:
-        metrics.DEGRADED.labels(part).inc()
+def _count_degraded(missing: Sequence[str]) -> None:
+    for component in missing:
+        telemetry.DEGRADED.labels(component).inc()

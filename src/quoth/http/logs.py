@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on the standard error."""
+"""Structured logs: one JSON object per line on standard error."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""Of the request that is being served; threads that work for it see it too."""
+"""The id of the request being served, in its worker threads too."""
 
 LOG = logging.getLogger("quoth.service")
 
-_LINE_BREAKS = {ord(one): f"\\u{ord(one):04x}" for one in "\x85\u2028\u2029"}
-"""What JSON lets through, but some readers of logs take for the end of a line."""
+_LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
+"""Characters that JSON allows unescaped, but that some log readers take for the end of a line."""
 
 
 class JsonFormatter(logging.Formatter):
@@ -37,7 +37,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up(level: int = logging.INFO) -> None:
-    """Send every log of this process, ours and others', through the one formatter."""
+    """Write every log of this process and its libraries through `JsonFormatter`."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()

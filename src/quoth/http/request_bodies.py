@@ -16,8 +16,13 @@ def _whole(value: object) -> object:
 
 _WHOLE = BeforeValidator(_whole)
 Whole = Annotated[StrictInt, _WHOLE]
+_MatchCount = Annotated[StrictInt, Field(ge=1, le=100), _WHOLE]
 Texts = StrictStr | list[StrictStr]
 _MOST_TEXT = 1_000_000  # the limit that counts is a setting, and says so
+
+
+def _examples(*examples: JsonDict) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [*examples]})
 
 
 class _Strict(BaseModel):
@@ -37,15 +42,9 @@ class FilterBody(_Strict):
 class AskBody(_Strict):
     """A question."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={
-            "examples": [
-                {"question": "What soil pH is best for canola?"},
-                {"question": "How high may a fence be?", "id": "7", "filters": {"document_type": "ccr"}},
-            ]
-        },
+    model_config = _examples(
+        {"question": "What soil pH is best for canola?"},
+        {"question": "How high may a fence be?", "id": "7", "filters": {"document_type": "ccr"}},
     )
 
     question: Annotated[StrictStr, Field(min_length=1, max_length=_MOST_TEXT, description="As people ask it.")]
@@ -58,11 +57,7 @@ class AskBody(_Strict):
 class BatchBody(_Strict):
     """Several questions; JSON Lines of the same objects are taken as well."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"questions": [{"question": "What soil pH is best for canola?"}]}]},
-    )
+    model_config = _examples({"questions": [{"question": "What soil pH is best for canola?"}]})
 
     questions: list[AskBody] = Field(min_length=1)
 
@@ -70,16 +65,10 @@ class BatchBody(_Strict):
 class HookBody(_Strict):
     """What a workflow sends."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"query": "How high may a fence be?", "match_count": 5}]},
-    )
+    model_config = _examples({"query": "How high may a fence be?", "match_count": 5})
 
     query: Annotated[StrictStr, Field(min_length=1, max_length=_MOST_TEXT)]
-    match_count: Annotated[StrictInt, Field(ge=1, le=100), _WHOLE] | None = Field(
-        None, description="At most so many passages."
-    )
+    match_count: _MatchCount | None = Field(None, description="At most so many passages.")
     document_types: list[StrictStr] | None = Field(None, description="Only in documents of these types.")
 
 
@@ -104,11 +93,7 @@ class PlaceBody(_Strict):
 class MarkBody(_Strict):
     """What a reader says of an answer."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"question": "What soil pH is best for canola?", "verdict": "right"}]},
-    )
+    model_config = _examples({"question": "What soil pH is best for canola?", "verdict": "right"})
 
     question: Annotated[StrictStr, Field(min_length=1, max_length=_MOST_TEXT)]
     verdict: Verdict
@@ -121,6 +106,18 @@ class MarkBody(_Strict):
     quoted: list[PlaceBody] | None = Field(
         None, max_length=100, description="What that answer quoted; nothing for an abstention."
     )
+
+
+class UploadQuery(BaseModel):
+    """What the query of an upload says of the document."""
+
+    title: Annotated[str | None, Field(max_length=500)] = None
+    document_type: Annotated[str | None, Field(max_length=100, examples=["ccr"])] = None
+    is_binding: bool | None = None
+    effective_date: Annotated[str | None, Field(max_length=10, examples=["2022-04-01"])] = None
+    superseded_by: Annotated[str | None, Field(max_length=1_000, description="The id of its successor.")] = None
+    language: Annotated[str | None, Field(max_length=35)] = None
+    tag: Annotated[list[str] | None, Field(description="`facet:value`; repeatable.", examples=[["crop:canola"]])] = None
 
 
 class _Loose(BaseModel):
@@ -153,9 +150,7 @@ class AnsweredBody(_Loose):
     """An answer as this service gave it; only its citations matter. A line of a batch may hold an error instead."""
 
     model_config = ConfigDict(
-        extra="allow",
-        frozen=True,
-        json_schema_extra={"anyOf": [{"required": ["answer_sentences"]}, {"required": ["error"]}]},
+        json_schema_extra={"anyOf": [{"required": ["answer_sentences"]}, {"required": ["error"]}]}
     )
 
     answer_sentences: list[CitedBody] = Field(default_factory=list)
@@ -177,14 +172,12 @@ class VerifyBody(AnsweredBody):
     """One answer, or several under `results`."""
 
     model_config = ConfigDict(
-        extra="allow",
-        frozen=True,
         json_schema_extra={
             "anyOf": [{"required": ["answer_sentences"]}, {"required": ["error"]}, _A_LIST],
             "examples": [
                 {"answer_sentences": [{"doc_id": "canola.md", "start": 10, "end": 47, "text": "Sow canola early."}]}
             ],
-        },
+        }
     )
 
     results: list[AnsweredBody] | None = None
@@ -197,10 +190,10 @@ class VerifyBody(AnsweredBody):
     @property
     def holds_outcomes(self) -> bool:
         """Whether several were given, and one of them at least is an answer or an abstention."""
-        return any("error" not in (one.model_extra or ()) for one in self.results or ())
+        return any("error" not in (answer.model_extra or ()) for answer in self.results or ())
 
     def _names(self) -> set[str]:
         return super()._names() | ({"answer_sentences"} if self.results is not None else set())
 
     def answers(self) -> list[dict[str, Any]]:
-        return [one.model_dump() for one in self.results] if self.results is not None else [self.model_dump()]
+        return [answer.model_dump() for answer in ([self] if self.results is None else self.results)]

@@ -1,4 +1,4 @@
-"""What an English reader knows about periods: words that carry one, words that open a sentence, words that deny it.
+"""Word lists for finding sentence ends: abbreviations with a period, words that open a sentence, negations.
 
 Every entry is lower case and has no final period; inner periods stay (`e.g`). The lists are general knowledge (titles,
 references, units, months, companies), never the vocabulary of one corpus.

@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import dropwhile
 
-from quoth.text.abbreviations import MONTHS
-from quoth.text.fold import fold, singular
-from quoth.text.numerals import LABEL
-from quoth.text.words import FUNCTION_WORDS
+from quoth.language.abbreviations import MONTHS
+from quoth.language.numbering import LABEL
+from quoth.language.words import FUNCTION_WORDS, fold, singular
 
 _TERM = (
     r"(?:[*_]{0,3}(?:[\"“”][^\"“”\n]{1,80}[\"“”]|(?<!\w)[‘'][^'‘’\n]{1,80}[’'](?!\w))[*_]{0,3}"
@@ -62,16 +61,19 @@ _NUMBERED = re.compile(r"\s+[\dIVXLC(]")
 
 
 def defined_terms(sentence: str, section: tuple[str, ...]) -> tuple[str, ...]:
-    """The terms that a sentence says the meaning of, in order; `section` are the headings that it stands under."""
+    """Return the terms that a sentence defines, in order; `section` are its headings."""
     terms = list(_marked_terms(sentence)) if _MARK.search(sentence) else []
     if not terms and any(_HEADING.search(heading) for heading in section):
         plain = _PLAIN.match(sentence) or _GLOSSED.match(sentence)
         terms += [plain["term"].strip(" *_")] if plain else []
-    return tuple(dict.fromkeys(term for term in terms if _may_be_term(term)))
+    keys = {term: term_key(term) for term in terms}
+    return tuple(
+        term for term, key in keys.items() if 0 < len(key) <= _LONGEST_TERM and not FUNCTION_WORDS.issuperset(key)
+    )
 
 
 def _marked_terms(sentence: str) -> Iterator[str]:
-    """The terms in quotation marks, or in bold or italics, that a sentence says the meaning of."""
+    """Yield the terms in quotation marks, bold or italics that a sentence defines."""
     for verb in _STATES.finditer(sentence):
         if stated := _STATED.search(sentence[max(0, verb.start() - _REACH) : verb.start()]):
             yield from _unquoted(stated["terms"])
@@ -81,19 +83,19 @@ def _marked_terms(sentence: str) -> Iterator[str]:
 
 
 def defines(sentence: str, section: tuple[str, ...]) -> str | None:
-    """The first term that a sentence defines; None where it defines none."""
+    """Return the first term that a sentence defines, None when it defines none."""
     return next(iter(defined_terms(sentence, section)), None)
 
 
 def term_key(term: str) -> tuple[str, ...]:
-    """A term for comparing: its words folded, in the singular."""
+    """Return the words of a term for comparison, folded and in the singular."""
     return tuple(singular(word) for word in _KEY_WORD.findall(fold(term)))
 
 
 def terms_used(text: str) -> tuple[tuple[str, int], ...]:
-    """What may be defined terms in `text` with how often each occurs, the longest phrase first, then as they come.
+    """Return possible defined terms in `text` with their counts, the longest phrase first, then in order of appearance.
 
-    Capitals in the middle of a sentence mark a term; a word that opens one counts only where it has them elsewhere.
+    Capitals inside a sentence mark a term; a word that opens a sentence counts only where it has capitals elsewhere.
     """
     marked: Counter[tuple[str, ...]] = Counter()
     opening: Counter[tuple[str, ...]] = Counter()
@@ -103,26 +105,16 @@ def terms_used(text: str) -> tuple[tuple[str, int], ...]:
         (opening if opens else marked)[key] += 1
         written.setdefault(key, phrase)
     counted = ((written[key], count + opening[key]) for key, count in marked.items())
-    return tuple(sorted(counted, key=lambda one: -len(one[0].split())))
-
-
-def _may_be_term(term: str) -> bool:
-    words = term_key(term)
-    return 0 < len(words) <= _LONGEST_TERM and not FUNCTION_WORDS.issuperset(words)
+    return tuple(sorted(counted, key=lambda term: -len(term[0].split())))
 
 
 def _unquoted(terms: str) -> Iterator[str]:
-    for found in re.findall(_TERM, terms):
-        term = " ".join(found.strip("*_\"“”‘’' ").rstrip(",.").split())
-        if term:
-            yield term
+    bare = (" ".join(term.strip("*_\"“”‘’' ").rstrip(",.").split()) for term in re.findall(_TERM, terms))
+    yield from filter(None, bare)
 
 
 def _phrases(text: str) -> Iterator[tuple[str, bool]]:
-    """Each run of capitalised words, and whether it is a single word that opens a sentence.
-
-    `Certificate of Occupancy` may be one term, and `Owner of Lot` two: both ways are given.
-    """
+    """Yield each run of capitalised words, and whether it is a single word that opens a sentence."""
     run: list[re.Match[str]] = []
     for word in _WORD.finditer(text):
         if not word[0][0].isupper():
@@ -150,5 +142,5 @@ def _phrase(text: str, run: list[re.Match[str]]) -> Iterator[tuple[str, bool]]:
 
 
 def _is_label(text: str, word: re.Match[str]) -> bool:
-    """`Section` in `Section 7.3` is no term."""
+    """Return whether a word is the label of a number: `Section` in `Section 7.3` is no term."""
     return _LABEL_WORD.fullmatch(word[0]) is not None and _NUMBERED.match(text, word.end()) is not None

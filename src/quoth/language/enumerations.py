@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from quoth.text.abbreviations import NEGATIONS
-from quoth.text.boundaries import last_sentence
+from quoth.language.abbreviations import NEGATIONS
+from quoth.language.boundaries import last_sentence
 from quoth.types import Span
 
 ENUMERATOR = re.compile(
@@ -58,7 +58,7 @@ class Enumeration:
         self._before: Span | None = None
 
     def item(self, enumerator: re.Match[str]) -> Span | None:
-        """Enter an enumerated block; return what introduces its list, None where nothing does."""
+        """Enter an enumerated block; return the span of the line that introduces its list, or None."""
         style = self._style(enumerator)
         if self._left and (self._label.lower() in _FIRST_LABELS or style not in self._styles()):
             self._levels.clear()
@@ -71,7 +71,7 @@ class Enumeration:
         return self._levels[-1][1]
 
     def leave(self) -> None:
-        """A block without an enumerator ends every list, unless the next number goes on with one."""
+        """Note a block without an enumerator: it ends every list, unless the next number continues one."""
         self._left = True
 
     def seen(self, text: str, block: Span, lead: Span | None) -> None:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
-from quoth.text.numerals import ITEM, LABEL, NUMBER, is_plural, label_name
-from quoth.text.quantities import quantities
-from quoth.text.words import FUNCTION_WORDS
+from quoth.language.numbering import ITEM, LABEL, NUMBER, label_name
+from quoth.language.quantities import quantities
+from quoth.language.words import FUNCTION_WORDS
 from quoth.types import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A place that a text points to. `item` is `(c)`, or empty; `within` is what it lies in, `("Article", "VII")`.
+    """A reference to a section. `item` is `(c)`, or empty; `within` is what contains it, `("Article", "VII")`.
 
-    `document` is the name of another document as written (`Declaration`); None for the text's own.
+    `document` is the name of another document as written (`Declaration`), None for the text's own.
     """
 
     span: Span
@@ -32,7 +33,7 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """As an agent would write it: `Section 7.3(c)`."""
+        """The reference as an agent would write it: `Section 7.3(c)`."""
         inner = f"{self.label} {self.number}{self.item}"
         return f"{' '.join(self.within)}, {inner}" if self.within else inner
 
@@ -62,7 +63,7 @@ _MOST_LISTED = 6
 
 
 def references(text: str) -> tuple[Reference, ...]:
-    """The places that `text` points to, in order; of a range, its ends."""
+    """Return the references in `text`, in order; of a range, its two ends."""
     found: list[Reference] = []
     for match in _FIRST.finditer(text):
         if not _may_point(text, match):
@@ -71,28 +72,26 @@ def references(text: str) -> tuple[Reference, ...]:
         if found and _holds(text, found[-1], listed[0]):  # `Article VII, Section 3`
             outer = found.pop()
             start, within = outer.span.start, (outer.label, outer.number)
-            listed = [replace(one, span=Span(start, one.span.end), within=within) for one in listed]
-            found += [replace(one, document=one.document or outer.document) for one in listed]
+            listed = [replace(reference, span=Span(start, reference.span.end), within=within) for reference in listed]
+            found += [replace(reference, document=reference.document or outer.document) for reference in listed]
         elif not (found and match.start() < found[-1].span.end):
             found += listed
     return tuple(found)
 
 
 def _may_point(text: str, match: re.Match[str]) -> bool:
-    label, number = match["label"], match["number"]
-    before, end = text[max(0, match.start() - 40) : match.start()], match.end()
-    if label.islower() and (label in _CAPITAL_ONLY or not any(sign.isdigit() for sign in number)):
+    label = match["label"]
+    if label.islower() and (label in _CAPITAL_ONLY or not any(map(str.isdigit, match["number"]))):
         return False  # `schedule 2 visits`, `part B`
     if label[-1].isalpha() and match.start("number") == match.end("label"):
         return False
+    before = text[max(0, match.start() - 40) : match.start()]
     cited = (_CITED_BEFORE if label.startswith("§") else _CITED_CODE).search(before)
-    if cited or _CITED_BEHIND.match(text, end):
-        return False
-    return not _is_own_heading(text, match)
+    return not (cited or _CITED_BEHIND.match(text, match.end()) or _is_own_heading(text, match))
 
 
 def _is_own_heading(text: str, match: re.Match[str]) -> bool:
-    """`Section 7.3 Fences` where a line begins, behind the end of a sentence."""
+    """Return whether the match is a heading of the text itself: `Section 7.3 Fences` at the start of a line."""
     before = text[: match.start()].rstrip(" \t*#>_")
     at_line = not before or before.endswith("\n")
     opened = not before.strip() or before.rstrip()[-1] in ".:;!?)" or before.rstrip(" \t").endswith(("\n\n", "\n\r\n"))
@@ -100,60 +99,53 @@ def _is_own_heading(text: str, match: re.Match[str]) -> bool:
 
 
 def _listed(text: str, match: re.Match[str]) -> Iterator[Reference]:
-    """The reference and those that are listed with it, all with the document that is named behind the last."""
+    """Yield the reference and all others in its list, each with the document named after or before the list."""
     numbers = [(match.start(), match.end(), match["number"], match["item"])]
-    plural = is_plural(match["label"])
+    plural = match["label"].lower().rstrip(".").endswith(("s", "§§", "ices"))
     while len(numbers) < _MOST_LISTED and (more := _NEXT.match(text, numbers[-1][1])):
-        if more["more"]:
-            if not numbers[-1][3]:
-                break
+        if more["more"] and numbers[-1][3]:
             numbers.append((more.start("more"), more.end(), numbers[-1][2], more["more"]))
-        elif _goes_on(text, numbers[0][2], more, plural=plural):
+        elif more["number"] and _goes_on(text, numbers[0][2], more, plural=plural):
             numbers.append((more.start("number"), more.end(), more["number"], more["item"]))
         else:
             break
-    numbers = [part for one in numbers for part in (_ends(*one) if plural else [one])]
+    if plural:
+        numbers = [end for number in numbers for end in _ends(*number)]
     outer = _OUTER.match(text, numbers[-1][1])
     within = (label_name(outer["label"]), outer["number"]) if outer else None
-    document = _named_behind(text, outer.end() if outer else numbers[-1][1]) or _named_before(text, match.start())
+    # `of the Declaration` names another document, `of this Declaration` does not.
+    behind = _OTHER.match(text, outer.end() if outer else numbers[-1][1])
+    named = " ".join((behind["name"] or behind["plain"] or behind["away"]).split()) if behind else None
+    document = named or _named_before(text, match.start())
     for start, end, number, item in numbers:
         span = Span(start, outer.end() if outer else end)
         yield Reference(span, label_name(match["label"]), number, "".join(item.split()), within, document)
 
 
 def _goes_on(text: str, first: str, more: re.Match[str], *, plural: bool) -> bool:
-    """Whether a number behind `and` belongs to the list: `Section 7.3 and 30 days` names one section."""
+    """Return whether a number behind `and` belongs to the list: `Section 7.3 and 30 days` names one section."""
     number = more["number"]
     alike = number.count(".") == first.count(".") and number[0].isdigit() == first[0].isdigit()
-    measured = any(one.span.start == 0 for one in quantities(text[more.start("number") : more.end() + 20]))
+    measured = any(quantity.span.start == 0 for quantity in quantities(text[more.start("number") : more.end() + 20]))
     return alike and not measured and (plural or "." in number)
 
 
 def _ends(start: int, end: int, number: str, item: str) -> list[tuple[int, int, str, str]]:
-    """`§§ 4-6` is a range; only its ends are named."""
+    """Return the two ends of a range such as `§§ 4-6`, else the number itself."""
     parts = number.split("-")
     if len(parts) == 2 and all(part.isdigit() for part in parts):
         return [(start, end, part, "") for part in parts]
     return [(start, end, number, item)]
 
 
-def _named_behind(text: str, end: int) -> str | None:
-    """The document named behind a reference: `of the Declaration`; `of this Declaration` names none other."""
-    found = _OTHER.match(text, end)
-    return None if found is None else " ".join((found["name"] or found["plain"] or found["away"]).split())
-
-
 def _named_before(text: str, start: int) -> str | None:
-    """The document named right before one: `the Municipal Code Section 17.40`. What opens a sentence is no name."""
+    """Return the document named right before a reference: `the Municipal Code Section 17.40`."""
     lead = text[max(0, start - 120) : start]
     found = _BEFORE.search(lead)
     if found is None:
         return None
-    words = found["name"].split()
-    if _OPENS.search(lead[: found.start()]):
-        words = words[1:]
-    while words and words[0].lower() in _NO_NAMES:
-        words = words[1:]
+    opens = _OPENS.search(lead[: found.start()]) is not None  # a word that opens a sentence is no name
+    words = list(dropwhile(lambda word: word.lower() in _NO_NAMES, found["name"].split()[opens:]))
     return " ".join(words) if words and words[-1].lower() not in _NO_NAMES else None
 
 

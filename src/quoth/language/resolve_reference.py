@@ -1,4 +1,4 @@
-"""Where a cross-reference leads: the section among a document's headings, the document among those of an index."""
+"""Find what a cross-reference means: the section among a document's headings, the document among those of an index."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from itertools import groupby, takewhile
 from operator import itemgetter
 
-from quoth.text.fold import fold, singular
-from quoth.text.numbering import holds
-from quoth.text.numerals import ITEM, LABEL, NUMBER, label_name, plain_number
-from quoth.text.quantities import quantities
-from quoth.text.references import Reference
+from quoth.language.numbering import ITEM, LABEL, NUMBER, SECTION_NUMBER_WORDS, holds, label_name, plain_number
+from quoth.language.quantities import quantities
+from quoth.language.references import Reference
+from quoth.language.words import fold, singular
 from quoth.types import DocumentInfo
 
 _NUMBERED = re.compile(
     rf"\W*(?:(?P<label>{LABEL})\s*(?:(?i:no\.)\s*)?)?"
-    rf"(?P<number>(?i:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b|{NUMBER})(?P<item>(?:{ITEM})*)"
+    rf"(?P<number>(?i:{SECTION_NUMBER_WORDS})\b|{NUMBER})(?P<item>(?:{ITEM})*)"
     r"(?P<stop>\s*[.:)–—-])?(?=\s|$|[A-Z])"
 )
 _CLAUSE = re.compile(
@@ -33,17 +32,17 @@ _WORD = re.compile(r"[^\W_]+(?:['’&-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a reference leads: the headings of the section, outermost first, and the parts of the document in it."""
+    """Where a reference leads: the headings of the section, outermost first, and its positions in the document."""
 
     section: tuple[str, ...]
-    places: range
+    positions: range
 
 
-class Outline:
+class SectionIndex:
     """The headings and the numbered clauses of a document, and where each section lies.
 
-    `sections` are those of its parts (sentences, or passages) in reading order, `openings` the first words of each that
-    is no heading, else empty. A section that is broken off and comes back is known by its first run.
+    `sections` are the headings over each unit (sentence or passage) in reading order, `openings` the first words of
+    each unit, empty for headings. A section that is interrupted and resumed is known by its first run.
     """
 
     def __init__(self, sections: Sequence[tuple[str, ...]], openings: Sequence[str]) -> None:
@@ -51,44 +50,44 @@ class Outline:
         self._runs: dict[tuple[str, ...], range] = {}
         self._headings: dict[str, list[tuple[Target, re.Match[str]]]] = {}
         for path, group in groupby(enumerate(sections), key=itemgetter(1)):
-            places = [place for place, _ in group]
+            positions = [position for position, _ in group]
             for depth in range(1, len(path) + 1):
-                self._enter(path[:depth], places)
+                self._enter(path[:depth], positions)
         for path, run in self._runs.items():
             if found := _NUMBERED.match(path[-1]):
                 self._headings.setdefault(plain_number(found["number"]), []).append((Target(path, run), found))
-        clauses = ((place, _clause(opening)) for place, opening in enumerate(openings))
-        self._clauses = [(place, found) for place, found in clauses if found is not None]
+        clauses = ((position, _clause(opening)) for position, opening in enumerate(openings))
+        self._clauses = [(position, found) for position, found in clauses if found is not None]
 
-    def _enter(self, path: tuple[str, ...], places: Sequence[int]) -> None:
-        known = self._runs.setdefault(path, range(places[0], places[-1] + 1))
-        if known.stop == places[0]:
-            self._runs[path] = range(known.start, places[-1] + 1)
+    def _enter(self, path: tuple[str, ...], positions: Sequence[int]) -> None:
+        known = self._runs.setdefault(path, range(positions[0], positions[-1] + 1))
+        if known.stop == positions[0]:
+            self._runs[path] = range(known.start, positions[-1] + 1)
 
     def headings(self, number: str) -> Sequence[tuple[Target, re.Match[str]]]:
-        """The sections whose own heading carries the number."""
+        """Return the sections whose own heading carries the number."""
         return self._headings.get(plain_number(number), ())
 
     def clauses(self, number: str) -> Iterator[tuple[Target, re.Match[str]]]:
-        """The clauses that begin with the number, each as far as the next that does not lie in it."""
-        for order, (place, found) in enumerate(self._clauses):
+        """Yield the clauses that begin with the number, each as far as the next that does not lie in it."""
+        for order, (position, found) in enumerate(self._clauses):
             if found["number"] == number:
-                section = self._sections[place]
-                later = (one for one, other in self._clauses[order + 1 :] if not holds(number, other["number"]))
-                stop = next(later, len(self._sections))
-                stop = next((one for one in range(place, stop) if self._sections[one] != section), stop)
-                yield Target(section, range(place, stop)), found
+                section = self._sections[position]
+                beside = (at for at, other in self._clauses[order + 1 :] if not holds(number, other["number"]))
+                stop = next(beside, len(self._sections))
+                stop = next((at for at in range(position, stop) if self._sections[at] != section), stop)
+                yield Target(section, range(position, stop)), found
 
 
-def resolve(reference: Reference, outline: Outline, *, near: tuple[str, ...]) -> Target | None:
-    """The section or clause that is meant; None where none is, or more than one may be.
+def resolve(reference: Reference, outline: SectionIndex, *, near: tuple[str, ...]) -> Target | None:
+    """Return the section or clause that a reference means, None when there is none or when several are possible.
 
-    Of several that carry the number, the one in the same part of the document as `near` is meant.
+    If several carry the number, prefer the section in the same part of the document as `near`.
     """
     for numbered in (outline.headings(reference.number), outline.clauses(reference.number)):
         ranked = [(rank, target) for target, found in numbered if (rank := _matches(found, reference)) is not None]
         if reference.within is not None:
-            ranked = [one for one in ranked if _lies_in(one[1].section, *reference.within)]
+            ranked = [(rank, target) for rank, target in ranked if _lies_in(target.section, *reference.within)]
         if ranked:
             best = min(rank for rank, _ in ranked)
             meant = [target for rank, target in ranked if rank == best]
@@ -98,7 +97,7 @@ def resolve(reference: Reference, outline: Outline, *, near: tuple[str, ...]) ->
 
 
 def _clause(opening: str) -> re.Match[str] | None:
-    """The number that a clause begins with: `4.8 The price`, `5. Term`; `2.5 cm` is none."""
+    """Return the number that a clause begins with (`4.8 The price`, `5. Term`), None for an amount such as `2.5 cm`."""
     found = _CLAUSE.match(opening) if opening else None
     if found is None or not ("." in found["number"] or found["stop"]) or (found["label"] and not found["stop"]):
         return None
@@ -107,12 +106,12 @@ def _clause(opening: str) -> re.Match[str] | None:
 
 
 def _shared(path: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many headings two sections have in common."""
-    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False))))
+    """Return how many headings two sections have in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False)))
 
 
 def _matches(found: re.Match[str], reference: Reference) -> tuple[int, bool, bool] | None:
-    """How well a heading carries the number: by its label, with the item, as written; smaller is better."""
+    """Return how well a heading carries the number (smaller is better), None if it does not."""
     if found["item"] and found["item"] != reference.item:
         return None
     if found["label"]:
@@ -135,29 +134,28 @@ def _lies_in(path: tuple[str, ...], label: str, number: str) -> bool:
 def find_document(
     name: str, *, own: DocumentInfo, documents: Sequence[DocumentInfo], synonyms: Sequence[Sequence[str]]
 ) -> DocumentInfo | None:
-    """The document that `name` means where it is written in `own`; None where none or more than one may be meant.
+    """Return the document that `name` means in the text of `own`, None when there is none or when several are possible.
 
-    `the Declaration` is what is called so rather than what only mentions it (`First Amendment to the Declaration`).
+    `the Declaration` is one of that title, not the `First Amendment to the Declaration`.
     """
     for words in _called(name, synonyms):
         levels = [(level, info) for info in (own, *documents) if (level := _level(words, info)) is not None]
         best = min((level for level, _ in levels), default=None)
-        meant = {info.id: info for level, info in levels if level == best}
-        if meant:
+        if meant := {info.id: info for level, info in levels if level == best}:
             return own if own.id in meant else next(iter(meant.values())) if len(meant) == 1 else None
     return None
 
 
 def _called(name: str, synonyms: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """The name in folded words, then what else it is called."""
+    """Yield the name in folded words, then its synonyms."""
     words = _words(name)
     if not words:
         return
     yield words
     for group in synonyms:
-        others = [_words(one) for one in group]
+        others = [_words(name) for name in group]
         if words in others:
-            yield from (one for one in others if one and one != words)
+            yield from (other for other in others if other and other != words)
 
 
 def _level(name: tuple[str, ...], info: DocumentInfo) -> int | None:
@@ -167,13 +165,11 @@ def _level(name: tuple[str, ...], info: DocumentInfo) -> int | None:
         return 0 if title == name else 1
     if kind and kind == singular("".join(name)):
         return 2
-    places = [place for place in range(1, len(title)) if title[place : place + len(name)] == name]
-    return 3 if any(_names_it(title, place) for place in places) else None
-
-
-def _names_it(title: tuple[str, ...], place: int) -> bool:
-    before = title[place - 2 : place] if title[place - 1] == "the" else title[place - 1 : place]
-    return before[0] not in _OBJECT
+    for position in range(1, len(title)):
+        before = title[position - 2 : position] if title[position - 1] == "the" else title[position - 1 : position]
+        if title[position : position + len(name)] == name and before[0] not in _OBJECT:
+            return 3
+    return None
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
-"""Places where a sentence may end, and what stands around them."""
+"""Positions where a sentence may end, and the text around them."""
 
 from __future__ import annotations
 
 import re
 
-from quoth.text.abbreviations import BEFORE_A_NUMBER, MAY_BE_LAST, MONTHS, NEGATIONS, NEVER_LAST, SENTENCE_STARTERS
-from quoth.text.words import FUNCTION_WORDS
+from quoth.language.abbreviations import BEFORE_A_NUMBER, MAY_BE_LAST, MONTHS, NEGATIONS, NEVER_LAST, SENTENCE_STARTERS
+from quoth.language.words import FUNCTION_WORDS
 
 _CLOSER = r"""(?:["'”’»›)\]}*_`~]|[ \u00a0\u202f]»)"""
 _NOTE = r"(?:[ ]\[\d[\d,;–\- ]{0,30}\]|\[\^?[\w,;–\- ]{1,12}\]|[¹²³⁰⁴-⁹†‡]+|<sup>[^<]{1,20}</sup>)"
@@ -16,7 +16,7 @@ _GAP = rf"(?:{_BREAKS}|\s*[\r\n][ \t]*(?:>[ \t]*)+|\s+)"
 BREAK_TAGS = re.compile(_BREAKS)
 """One or more `<br>` with the whitespace around them: HTML's line break, which Markdown knows too."""
 
-PLACE = re.compile(
+SENTENCE_END = re.compile(
     rf"""
     [.!?…。！？｡؟।॥۔։።]  # a plain set first: the engine skips to the next of them without trying the rest
     (?: (?<=[.!?…])(?<![.!?…].) (?P<more>[.!?…]*+) (?P<close>(?:{_CLOSER}|</\w+>|{_NOTE})*)
@@ -28,7 +28,7 @@ PLACE = re.compile(
 )
 """A terminator, the marks that close with it, and the gap to the next visible character."""
 
-LINE_PLACE = re.compile(
+LINE_END = re.compile(
     rf"""
     (?: [;:,](?:[ \t]+(?:and|or|and/or))?
         (?P<clause>[^\S\r\n]*+[\r\n]\s*+) (?=\((?:[a-z]{{1,4}}|[A-Z]|\d{{1,2}})\)[ \t])
@@ -50,6 +50,8 @@ _LINE_WORD = re.compile(r"[\w&][\w&'’/-]*")
 _NUMERAL = re.compile(r"[IVXLCDM]+\b")
 _JOINS = frozenset("and at de der for in la of on the to van von &".split())
 """Words that stay small inside a name or a title."""
+_LEAVES_OPEN = _JOINS | NEVER_LAST | BEFORE_A_NUMBER | MAY_BE_LAST | MONTHS
+_NO_NAMES = FUNCTION_WORDS | SENTENCE_STARTERS | NEGATIONS
 
 _BEFORE_WORD = re.compile(r"[\s\"“”‘(\[{<>*_`~|,;:!?…/–—=]")
 _LONGEST_WORD = 40
@@ -58,46 +60,33 @@ _NEXT_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _CLAUSE_LETTER = re.compile(r"\((?:[a-z]{1,4}|[A-Z]|\d{1,2})\)\s+(?=\S)|(?:[ivx]{2,5}|[a-z])\.\s+(?=[\"“]?[A-Z])")
 
 
-class Place:
-    """A place where a sentence may end, with what the rules look at."""
-
-    __slots__ = (
-        "clause",
-        "close",
-        "end",
-        "first",
-        "key",
-        "mark",
-        "match",
-        "next",
-        "next_at",
-        "opened",
-        "starts",
-        "text",
-        "word",
-    )
+class SentenceEnd:
+    """A position where a sentence may end, with what the rules look at."""
 
     def __init__(self, text: str, opened: int, match: re.Match[str], end: int) -> None:
         self.text, self.opened, self.match, self.end = text, opened, match, end
         self.mark: str | None = text[match.start()] + match["more"] if match["wide"] is None else None
         self.close: str = match["close"] or ""
-        clause = _CLAUSE_LETTER.match(text, match.end(), end)
+        clause = self.behind_gap(_CLAUSE_LETTER)
         self.clause = clause is not None
-        openers = clause or _OPENERS.match(text, match.end(), end)
+        openers = clause or self.behind_gap(_OPENERS)
         self.next_at = openers.end() if openers else match.end()
         self.first = text[self.next_at] if self.next_at < end else ""
-        next_word = _NEXT_WORD.match(text, self.next_at, end)
+        next_word = self.ahead(_NEXT_WORD)
         self.next = next_word.group().lower() if next_word else ""
         self.starts = self.first.isupper() and self.next in SENTENCE_STARTERS
-        self.word = _last_word(text[max(opened, match.start() - _LONGEST_WORD) : match.start()])
+        # The last word: what follows the last blank, bracket or quote.
+        word = text[max(opened, match.start() - _LONGEST_WORD) : match.start()].rpartition(" ")[2]
+        self.word = word if word.isalpha() else _BEFORE_WORD.split(word)[-1]
         self.key = self.word.lower().lstrip(".'’-")
 
+    def behind_gap(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Match at the first visible character behind the gap."""
+        return pattern.match(self.text, self.match.end(), self.end)
 
-def _last_word(text: str) -> str:
-    """Return what follows the last blank, bracket or quote."""
-    blank = text.rfind(" ")
-    word = text[blank + 1 :]
-    return word if word.isalpha() else _BEFORE_WORD.split(word)[-1]
+    def ahead(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Match at the next word, behind opening quotes and brackets."""
+        return pattern.match(self.text, self.next_at, self.end)
 
 
 def behind_breaks(text: str, at: int, end: int) -> int:
@@ -107,7 +96,7 @@ def behind_breaks(text: str, at: int, end: int) -> int:
 
 
 def stands_alone(text: str, opened: int, hard: re.Match[str]) -> bool:
-    """Whether what lies between `opened` and a hard break is surely a line of its own: a name, a title, a label.
+    """Return whether the text from `opened` to a hard break is surely a line of its own: a name, a title, a label.
 
     Sentences are broken by hand too (`Contact Mr.`, `Apply 5 kg`, `unless`): any doubt keeps the lines together.
     """
@@ -124,19 +113,12 @@ def stands_alone(text: str, opened: int, hard: re.Match[str]) -> bool:
 
 
 def _is_title(words: list[str]) -> bool:
-    """`Tamarind Hollow`, `60 Merluna Road`: capitals throughout, and no word that could leave a sentence open."""
+    """Return whether a line is a name: capitals throughout, and no last word that could leave a sentence open."""
     last = words[-1].lower()
-    abbreviated = last in NEVER_LAST or last in BEFORE_A_NUMBER or last in MAY_BE_LAST
-    if not last.isalpha() or len(last) < 3 or last in _JOINS or abbreviated or last in MONTHS:
+    if not last.isalpha() or len(last) < 3 or last in _LEAVES_OPEN:
         return False
-    return all(_is_name(word) for word in words if word not in _JOINS)
-
-
-def _is_name(word: str) -> bool:
-    key = word.lower()
-    if key in FUNCTION_WORDS or key in SENTENCE_STARTERS or key in NEGATIONS:
-        return False
-    return word[0].isupper() or word[0].isdigit()
+    names = [word for word in words if word not in _JOINS]
+    return all(word.lower() not in _NO_NAMES and (word[0].isupper() or word[0].isdigit()) for word in names)
 
 
 def _opens_a_line(text: str, at: int) -> bool:

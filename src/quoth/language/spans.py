@@ -1,9 +1,11 @@
-"""Runs of prose that belong together: parentheses, quotations, code spans and links are never cut open."""
+"""Trim spans, and find the runs that no cut may split: parentheses, quotations, code spans and links."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+
+from quoth.types import Span
 
 _LONGEST = {"(": 1000, "[": 300, "{": 300, "“": 400, "«": 400, "「": 400, "『": 400, "（": 400}
 """How far apart, in code points, a pair may be; a lone opener must not glue the rest of the text together."""
@@ -19,20 +21,17 @@ _LINK = re.compile(r"\[[^\[\]]{1,400}\]\([^()\s]*(?:\s+\"[^\"]{0,200}\")?\)")
 
 
 class Runs:
-    """The runs inside `[start, end)` of a text, merged where they overlap."""
+    """The parentheses, quotations, code spans and links in `[start, end)` of a text, merged where they overlap."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         pairs = _brackets(text, start, end)
-        if text.find('"', start, end) >= 0:
-            pairs += [found.span() for found in _STRAIGHT.finditer(text, start, end)]
-        if text.find("`", start, end) >= 0:
-            pairs += [found.span() for found in _CODE.finditer(text, start, end)]
-        if text.find("](", start, end) >= 0:
-            pairs += [found.span() for found in _LINK.finditer(text, start, end)]
+        for mark, pattern in (('"', _STRAIGHT), ("`", _CODE), ("](", _LINK)):
+            if text.find(mark, start, end) >= 0:
+                pairs += [match.span() for match in pattern.finditer(text, start, end)]
         self._starts, self._ends = _merged(sorted(pairs))
 
     def around(self, at: int) -> bool:
-        """Whether `at` lies strictly inside a run."""
+        """Return whether `at` lies strictly inside a run."""
         index = bisect_right(self._starts, at - 1) - 1
         return index >= 0 and at < self._ends[index]
 
@@ -40,12 +39,12 @@ class Runs:
 def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     waiting: list[tuple[str, int]] = []
-    for found in _BRACKET.finditer(text, start, end):
-        mark, at = found.group(), found.start()
+    for match in _BRACKET.finditer(text, start, end):
+        mark, at = match.group(), match.start()
         opener = _CLOSES.get(mark)
         if opener is None:
             waiting.append((mark, at))
-        elif any(mark == opener for mark, _ in waiting[-8:]):
+        elif any(other == opener for other, _ in waiting[-8:]):
             while waiting[-1][0] != opener:
                 waiting.pop()
             opened = waiting.pop()[1]
@@ -64,3 +63,13 @@ def _merged(pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
             starts.append(start)
             ends.append(end)
     return starts, ends
+
+
+def trim(text: str, start: int, end: int) -> Span | None:
+    """Return `[start, end)` without surrounding whitespace; None when nothing is left."""
+    part = text[start:end]
+    visible = part.strip()
+    if not visible:
+        return None
+    begin = start + len(part) - len(part.lstrip())
+    return Span(begin, begin + len(visible))

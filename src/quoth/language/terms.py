@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from quoth.text.fold import fold
+from quoth.language.words import fold
 
 ANALYSIS_VERSION = 1
 """Changes when the same text would be indexed otherwise (here, in `fold`, or as a sentence's search text), so that an

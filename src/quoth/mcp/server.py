@@ -1,14 +1,19 @@
-"""The server as the SDK wants it: handlers that hand the work to threads, and give errors as results."""
+"""The MCP server: handlers that work in threads and return errors as results; documents are its resources."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
+from urllib.parse import quote, unquote
 
 import anyio
 import anyio.to_thread
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -32,20 +37,24 @@ from mcp_types import (
 
 from quoth import __version__
 from quoth.errors import QuestionError, QuothError
-from quoth.interfaces.guard.words import Words
-from quoth.interfaces.mcp.arguments import checked
-from quoth.interfaces.mcp.catalog import Catalog
-from quoth.interfaces.mcp.resources import PAGE, TEMPLATE, cursor_after, doc_id_before, doc_id_of, uri_of
-from quoth.interfaces.mcp.tools import QuothTool, Reply, tools_for
-from quoth.interfaces.mcp.wording import INSTRUCTIONS
-from quoth.interfaces.python import Quoth
-from quoth.types import DocumentInfo
+from quoth.http.document_catalog import DocumentCatalog
+from quoth.http.response_types import ErrorDetailJson
+from quoth.library import Quoth
+from quoth.mcp.tools import INSTRUCTIONS, QuothTool, tools_for
+from quoth.output.json_schema import Schema
+from quoth.output.json_types import DocumentJson
 
 _Context = ServerRequestContext[None]
 _Result = TypeVar("_Result")
-Telling = Callable[[QuothError], Words]
-"""What a client is told of an error: over a network less than on the machine of the operator."""
+ErrorTextOf = Callable[[QuothError], ErrorDetailJson]
+"""Chooses the text of an error for clients: the full text only on the operator's own machine."""
 
+PAGE = 250
+"""Documents per page of `resources/list`."""
+SCHEME = "quoth:///documents/"
+TEMPLATE = SCHEME + "{doc_id}"
+
+_LONGEST_COMPLAINT = 300
 _TEXT = "text/plain"
 _UNEXPECTED = "Something went wrong inside Quoth. Its log, on standard error, says what."
 _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -53,9 +62,9 @@ _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempo
 _log = logging.getLogger(__name__)
 
 
-def server_for(quoth: Quoth, *, threads: int, queue: int, words: Telling) -> Server[None]:
-    """A server of one index, ready for any transport; `threads` calls work at once, and `queue` more may wait."""
-    handlers = _Handlers(quoth, threads, queue, words)
+def server_for(quoth: Quoth, *, threads: int, queue: int, error_text: ErrorTextOf) -> Server[None]:
+    """Return a server of one index for any transport; `threads` calls run at once, and `queue` more may wait."""
+    handlers = _Handlers(quoth, threads, queue, error_text)
     return Server(
         "quoth",
         title="Quoth",
@@ -73,19 +82,19 @@ def server_for(quoth: Quoth, *, threads: int, queue: int, words: Telling) -> Ser
 
 
 class _Handlers:
-    def __init__(self, quoth: Quoth, threads: int, queue: int, words: Telling) -> None:
+    def __init__(self, quoth: Quoth, threads: int, queue: int, error_text: ErrorTextOf) -> None:
         self._quoth = quoth
-        self._words = words
+        self._error_text = error_text
         self._threads = threads
         self._most = threads + queue
         self._limiter: anyio.CapacityLimiter | None = None
         self._underway = 0
-        self._catalog = Catalog(quoth)
+        self._catalog = DocumentCatalog(quoth)
         self._tools = {tool.name: tool for tool in tools_for(quoth, self._catalog)}
 
     @asynccontextmanager
     async def lifespan(self, _: Server[None]) -> AsyncIterator[None]:
-        """Load the model beside the handshake: a client waits for the first answer, but not for the list of tools."""
+        """Load the model in the background: a client may have to wait for the first answer, but not for the tools."""
         self._limiter = anyio.CapacityLimiter(self._threads)
         async with anyio.create_task_group() as group:
             group.start_soon(self._prepare)
@@ -94,13 +103,13 @@ class _Handlers:
     async def _prepare(self) -> None:
         try:
             await anyio.to_thread.run_sync(self._quoth.prepare)
-        except QuothError as error:  # the first question will say it again, to whoever asks
+        except QuothError as error:  # the first question will report it again, to its client
             _log.error("%s (%s)", error, error.hint)
         except Exception:
             _log.exception("the model could not be loaded")
 
     async def _work(self, function: Callable[[], _Result]) -> _Result:
-        """What `function` gives, in a thread; a call too many is sent away, or waiting ones would pile up."""
+        """Run `function` in a thread; raise `_TooMany` if too many calls are waiting already."""
         if self._underway >= self._most:
             raise _TooMany(f"{self._underway} other calls are being answered", hint="Try again in a moment.")
         self._underway += 1
@@ -114,30 +123,31 @@ class _Handlers:
         return tool.input if tool else None
 
     async def list_tools(self, _: _Context, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
+        return ListToolsResult(tools=[_tool(tool) for tool in self._tools.values()])
 
     async def call_tool(self, _: _Context, params: CallToolRequestParams) -> CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'")
         try:
-            reply = await self._work(lambda: tool.call(checked(tool.name, params.arguments, tool.input)))
+            content = await self._work(lambda: tool.call(check_arguments(tool.name, params.arguments, tool.input)))
         except QuothError as error:
-            told = self._told(error)
-            return _refusal(f"{told.message}\nHint: {told.hint}" if told.hint else told.message)
+            text = self._client_text(error)
+            return _error_result(f"{text.message}\nHint: {text.hint}" if text.hint else text.message)
         except Exception:
             _log.exception("the tool %s failed", tool.name)
-            return _refusal(_UNEXPECTED)
-        return _result(reply)
+            return _error_result(_UNEXPECTED)
+        texts = [TextContent(type="text", text=text) for text in tool.texts(content)]
+        return CallToolResult(content=[*texts], structured_content=content)
 
     async def list_resources(self, _: _Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         cursor = params.cursor if params else None
-        after = None if cursor is None else doc_id_before(cursor)
-        if cursor is not None and after is None:
+        after = "" if cursor is None else doc_id_before(cursor)
+        if after is None:
             raise MCPError(INVALID_PARAMS, "this cursor is not one that was given")
-        page = await self._resource_work(lambda: self._catalog.page(prefix="", after=after, limit=PAGE))
+        page = await self._resource_work(lambda: self._catalog.listing().page(prefix="", after=after, limit=PAGE))
         return ListResourcesResult(
-            resources=[_listed(info) for info in page.documents],
+            resources=[_resource(document) for document in page.documents],
             next_cursor=None if page.next is None else cursor_after(page.next),
         )
 
@@ -160,30 +170,30 @@ class _Handlers:
         return ReadResourceResult(contents=[contents])
 
     async def _resource_work(self, function: Callable[[], _Result]) -> _Result:
-        """As `_work`; what goes wrong is an error of the protocol, since a resource has no other way to say it."""
+        """Run `function` as `_work` does, but raise `MCPError`: a resource has no other way to report an error."""
         try:
             return await self._work(function)
         except QuothError as error:
-            told = self._told(error)
-            raise MCPError(INTERNAL_ERROR, told.message, {"code": told.code, "hint": told.hint}) from error
+            text = self._client_text(error)
+            raise MCPError(INTERNAL_ERROR, text.message, {"code": text.code, "hint": text.hint}) from error
         except Exception as error:
             _log.exception("a resource could not be given")
             raise MCPError(INTERNAL_ERROR, _UNEXPECTED) from error
 
-    def _told(self, error: QuothError) -> Words:
-        told = self._words(error)
-        if told.message != str(error):  # what a client is not told must be found by the operator
+    def _client_text(self, error: QuothError) -> ErrorDetailJson:
+        text = self._error_text(error)
+        if text.message != str(error):  # the operator needs what the client does not see
             _log.error("%s (%s)", error, error.hint)
-        return told
+        return text
 
 
 class _TooMany(QuestionError):
-    """One that may be asked again as it is, a little later."""
+    """Too many calls at once; the same call may succeed a little later."""
 
     code = "busy"
 
 
-def _described(tool: QuothTool) -> Tool:
+def _tool(tool: QuothTool) -> Tool:
     return Tool(
         name=tool.name,
         title=tool.title,
@@ -194,25 +204,74 @@ def _described(tool: QuothTool) -> Tool:
     )
 
 
-def _result(reply: Reply) -> CallToolResult:
-    texts = [TextContent(type="text", text=text) for text in reply.texts]
-    return CallToolResult(content=[*texts], structured_content=reply.content)
-
-
-def _refusal(text: str) -> CallToolResult:
+def _error_result(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
-def _listed(info: DocumentInfo) -> Resource:
-    about = [
-        info.metadata.document_type,
-        f"{info.characters} characters",
-        f"{info.pages} pages" if info.pages else None,
-    ]
+def _resource(document: DocumentJson) -> Resource:
+    pages = f"{document.pages} pages" if document.pages else None
+    facts = [document.document_type, f"{document.characters} characters", pages]
     return Resource(
-        uri=uri_of(info.id),
-        name=info.id,
-        title=info.metadata.title or info.id,
-        description=", ".join(part for part in about if part),
+        uri=uri_of(document.doc_id),
+        name=document.doc_id,
+        title=document.title or document.doc_id,
+        description=", ".join(fact for fact in facts if fact),
         mime_type=_TEXT,
     )
+
+
+def check_arguments(tool: str, given: Mapping[str, Any] | None, schema: Schema) -> dict[str, Any]:
+    """Return the arguments that are not null; raise `QuestionError` for one that does not fit the schema.
+
+    Models give null for what they leave out, and 3.0 for 3.
+    """
+    arguments = {name: _whole(value) for name, value in (given or {}).items() if value is not None}
+    error = best_match(Draft202012Validator(schema).iter_errors(arguments))
+    if error is not None:
+        where = ".".join(map(str, error.absolute_path)) or "the arguments"
+        why = error.message if len(error.message) <= _LONGEST_COMPLAINT else f"{error.message[:_LONGEST_COMPLAINT]}…"
+        names = ", ".join(schema["properties"])
+        raise QuestionError(f"{tool}: {where}: {why}", hint=f"It takes {names}; see its input schema.")
+    return arguments
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return the value with each whole number as an int; no argument is a fraction."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case list():
+            return [_whole(item) for item in value]
+        case dict():
+            return {name: _whole(item) for name, item in value.items()}
+        case _:
+            return value
+
+
+def uri_of(doc_id: str) -> str:
+    """Return the URI of a document. A slash in its id is encoded too, since the template has a single variable."""
+    return SCHEME + quote(doc_id, safe="")
+
+
+def doc_id_of(uri: str) -> str | None:
+    """Return the id of the document at a URI; None if the URI is not one of a document."""
+    encoded = uri.removeprefix(SCHEME)
+    if encoded == uri or not encoded:
+        return None
+    try:
+        return unquote(encoded, errors="strict")
+    except UnicodeDecodeError:
+        return None
+
+
+def cursor_after(doc_id: str) -> str:
+    """Return an opaque cursor for the page that begins after this document."""
+    return base64.urlsafe_b64encode(doc_id.encode("utf-8")).decode("ascii")
+
+
+def doc_id_before(cursor: str) -> str | None:
+    """Return the document that a page begins after; None if `cursor_after` did not make this cursor."""
+    try:
+        return base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True).decode("utf-8")
+    except (UnicodeError, binascii.Error):
+        return None

@@ -1,4 +1,4 @@
-"""Graphs on disk: built and verified on first use, later recognised by sizes and times alone."""
+"""Cache ONNX graphs on disk: built and verified on first use, later recognised by file sizes and times."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import IO, Any
 
 from quoth.errors import ModelError
 from quoth.machine import usual_mode
-from quoth.providers.onnx_graph import GRAPH_VERSION, EncoderConfig, read_config, write_encoder
-from quoth.providers.weights import INSTALL_HINT, Weights
+from quoth.models.onnx_graph import GRAPH_VERSION, EncoderConfig, read_config, write_encoder
+from quoth.models.weights import INSTALL_HINT, Weights
 
 _RECORD_VERSION = 2
 _SEALED_NS = 946_684_800 * 10**9
-"""The modification time of finished files (2000-01-01): a later write to one, however short, shows."""
+"""The modification time of finished files (2000-01-01), which any later write changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ def cached_graph(weights: Weights, *, cache_dir: Path, rebuild: bool = False) ->
     except OSError as error:
         raise ModelError(f"{weights.model} cannot be read: {error}", hint=INSTALL_HINT) from error
     record_path = cache_dir / f"{_slug(weights.name)}-{_short_hash(str(weights.directory))}.json"
-    record = None if rebuild else _read_record(record_path)
-    if record is not None and record.get("inputs") == inputs and _sealed(cache_dir, record.get("files")):
+    record = {} if rebuild else _read_record(record_path)
+    if record.get("inputs") == inputs and _sealed(cache_dir, record.get("files")):
         return Graph(cache_dir / str(record["graph"]), str(record["weights_sha256"]), config)
     try:
         cache_dir.mkdir(parents=True, exist_ok=True)
@@ -66,23 +66,23 @@ def _inputs(weights: Weights, config: EncoderConfig) -> dict[str, Any]:
     }
 
 
-def _read_record(path: Path) -> dict[str, Any] | None:
+def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_bytes())
     except (OSError, ValueError):
-        return None
-    return record if isinstance(record, dict) else None
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _sealed(folder: Path, sizes: object) -> bool:
-    """Whether every file is as it was left: there, of its size, never written since."""
+    """Return whether every file exists, has its size and was never written since."""
     if not isinstance(sizes, dict) or not sizes:
         return False
     try:
-        found = {name: (folder / name).stat() for name in sizes}
+        states = [((folder / name).stat(), size) for name, size in sizes.items()]
     except OSError:
         return False
-    return all(s.st_size == sizes[name] and s.st_mtime_ns == _SEALED_NS for name, s in found.items())
+    return all(state.st_size == size and state.st_mtime_ns == _SEALED_NS for state, size in states)
 
 
 def _build(weights: Weights, config: EncoderConfig, *, record_path: Path, inputs: Mapping[str, Any]) -> Graph:
@@ -105,7 +105,7 @@ def _build(weights: Weights, config: EncoderConfig, *, record_path: Path, inputs
 
 
 def verified_sha256(weights: Weights) -> str:
-    """Hash model.safetensors; ModelError when it is not the file that was expected."""
+    """Return the hash of model.safetensors; raise `ModelError` if it is not the expected one."""
     try:
         with weights.model.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""A deterministic stand-in for a model: texts that share words get near vectors. For tests and plumbing."""
+"""A deterministic stand-in for a model, for tests and trials: texts that share words get similar vectors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ class HashEmbedder:
         return False
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
-        """The rows of `embed`; a hash has no tokens worth comparing."""
         return self.embed(texts, progress=progress), [b""] * len(texts)
 
     def embed_question(self, text: str) -> tuple[Vectors, None]:

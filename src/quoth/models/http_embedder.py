@@ -1,4 +1,4 @@
-"""An embedding model behind an API: texts out, unit vectors back, each of them checked."""
+"""Embed texts with a model behind an API, and check every vector that it returns."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from quoth.errors import ProviderFault
+from quoth.models.openai_api import ApiService, OpenAiApi, RequestLimits
 from quoth.protocols import Progress
-from quoth.providers.openai_api import Limits, OpenAiApi, Service
 from quoth.settings import EmbeddingSettings
 from quoth.types import ModelIdentity, Vectors
 
 REVISION = "openai-api"
-"""The same for every host: an index may be made through one gateway and asked through another."""
+"""The same for every host: an index may be written through one gateway and searched through another."""
 
 MAX_TEXT_CHARACTERS = 8_000
-"""A longer text is embedded by its beginning. The usual models take 8,192 tokens, and a token can be one character."""
+"""A longer text is cut. The usual models take 8,192 tokens, and a token can be a single character."""
 
 MAX_REQUEST_CHARACTERS = 200_000
-"""Texts of one request together, for the same reason: services take at most 300,000 tokens at once."""
+"""For all texts of a request: services take at most 300,000 tokens at once."""
 
 MAX_REQUEST_TEXTS = 2_048
 
@@ -31,11 +31,11 @@ _TOLERANCE = 1e-6
 _SHORTEST = 1e-12
 """A vector no longer than this has no direction."""
 
-_KEPT = " What was stored before is kept: run the same command again to go on."
+_RESUME = " What was stored before is kept: run the same command again to go on."
 
 
 REST_SECONDS = 10.0
-"""How long a service that failed is left alone by questions: each would wait for it, and go on without it anyway."""
+"""For so long after a failure, questions skip the service: each would wait for it, and go on without it anyway."""
 
 
 class HttpEmbedder:
@@ -54,7 +54,7 @@ class HttpEmbedder:
     ) -> None:
         self._clock = clock
         self._resting: tuple[float, ProviderFault] | None = None
-        service = Service(
+        service = ApiService(
             what="the embedding model",
             base_url=settings.base_url,
             section="embedding",
@@ -73,33 +73,29 @@ class HttpEmbedder:
     def has_tokens(self) -> bool:
         return False
 
-    def close(self) -> None:
-        self._api.close()
-
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Return one unit row for each text, in the same order."""
         vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
-        vectors[:, 0] = 1.0  # for a text without any visible character, which no service takes
-        sent = [place for place, text in enumerate(texts) if text.strip()]
+        vectors[:, 0] = 1.0  # for blank texts, which services refuse
+        sent = [row for row, text in enumerate(texts) if text.strip()]
         done = len(texts) - len(sent)
         for batch in _batches(texts, sent, most=min(self._settings.batch_size, MAX_REQUEST_TEXTS)):
+            sent_texts = [texts[row] for row in batch]
             try:
-                vectors[batch] = self._request(
-                    [texts[place] for place in batch], retries=self._settings.retries, whole=None
-                )
+                vectors[batch] = self._request(sent_texts, retries=self._settings.retries, whole=None)
             except ProviderFault as fault:
-                raise ProviderFault(str(fault), hint=fault.hint + _KEPT) from fault
+                raise ProviderFault(str(fault), hint=fault.hint + _RESUME) from fault
             done += len(batch)
             if progress is not None:
                 progress("embedding", done, len(texts))
         return vectors
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
-        """The rows of `embed`; an API gives no tokens."""
+        """Return the rows of `embed`; an API gives no tokens."""
         return self.embed(texts, progress=progress), [b""] * len(texts)
 
     def embed_question(self, text: str) -> tuple[Vectors, None]:
-        """The question's row. Somebody waits for it: it is tried twice at most, and not at all soon after a fault."""
+        """Return the question's row. A user is waiting: try twice at most, and not at all soon after a fault."""
         if not text.strip():
             return self.embed([text])[0], None
         if self._resting is not None and self._clock() < self._resting[0]:
@@ -118,12 +114,12 @@ class HttpEmbedder:
             "input": [text.strip()[:MAX_TEXT_CHARACTERS] for text in texts],
             "encoding_format": "float",
         }
-        if self._settings.dimension is not None:  # most models have one dimension and refuse to be asked for it
+        if self._settings.dimension is not None:  # models with a fixed dimension refuse this field
             body["dimensions"] = self._identity.dimension
-        # Room for twice the dimension, so that a wrong one is told as such.
+        # Room for twice the dimension, so that a wrong dimension is reported as such.
         row = 2 * _BYTES_FOR_A_NUMBER * self._identity.dimension + _BYTES_FOR_A_TEXT
         seconds = self._settings.seconds if whole is None else min(whole, self._settings.seconds)
-        limits = Limits(seconds, whole, retries, reply_bytes=len(texts) * row + 1_000_000)
+        limits = RequestLimits(seconds, whole, retries, reply_bytes=len(texts) * row + 1_000_000)
         reply, _ = self._api.post("/embeddings", body, limits=limits)
         return self._rows(reply, count=len(texts))
 
@@ -153,23 +149,23 @@ class HttpEmbedder:
                 hint=f"Set embedding.dimension to {len(numbers)} and ingest into a new index, or check "
                 "embedding.model_name.",
             )
-        with np.errstate(over="ignore"):  # a length past all numbers is told below
+        with np.errstate(over="ignore"):  # an infinite length is reported below
             length = float(np.linalg.norm(numbers.astype(np.float64)))
         if not np.isfinite(length) or length <= _SHORTEST:
             raise _fault("gave a vector without a direction: zero, or not finite")
         return (numbers if abs(length - 1.0) <= _TOLERANCE else numbers / length).astype(np.float32)
 
 
-def _batches(texts: Sequence[str], places: Sequence[int], *, most: int) -> Iterator[list[int]]:
-    """The places in runs of at most `most` texts and `MAX_REQUEST_CHARACTERS` characters."""
+def _batches(texts: Sequence[str], rows: Sequence[int], *, most: int) -> Iterator[list[int]]:
+    """Yield row numbers in batches of at most `most` texts and `MAX_REQUEST_CHARACTERS` characters."""
     batch: list[int] = []
     characters = 0
-    for place in places:
-        size = min(len(texts[place]), MAX_TEXT_CHARACTERS)
+    for row in rows:
+        size = min(len(texts[row]), MAX_TEXT_CHARACTERS)
         if batch and (len(batch) == most or characters + size > MAX_REQUEST_CHARACTERS):
             yield batch
             batch, characters = [], 0
-        batch.append(place)
+        batch.append(row)
         characters += size
     if batch:
         yield batch

@@ -1,7 +1,7 @@
-"""A judging model behind an API: it reads the question and the passages, and scores how far each answers.
+"""Rerank passages with a language model behind an API, which scores how well each answers the question.
 
-Nothing that it says is shown as an answer. Its scores order the passages, and a reply that is not exactly what was
-asked for counts as none.
+Nothing that the model writes is shown as an answer. Its scores order the passages, and a reply that does not have the
+requested form is rejected as a whole.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from quoth.errors import ProviderFault
-from quoth.providers.openai_api import Limits, OpenAiApi, RefusedRequest, Service
+from quoth.models.openai_api import ApiService, OpenAiApi, RefusedRequest, RequestLimits
 from quoth.settings import LlmSettings
-from quoth.types import Judgement, Usage
+from quoth.types import LlmScore, Usage
 
 MAX_PASSAGE_CHARACTERS = 12_000
-"""A passage is sent whole up to here and cut beyond: twice what the longest of about 1,200 tokens has."""
+"""A longer passage is cut. This is twice the length of the longest passages, of about 1,200 tokens."""
 
 MAX_REASONING_CHARACTERS = 500
 
@@ -77,13 +77,13 @@ _FENCE = ("```json", "```")
 _BIDI = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-class LlmJudge:
-    """Implements `Judge` with one request; `llm.seconds` bounds the whole judgement with its retries."""
+class ApiLlmReranker:
+    """Implements `LlmReranker` with one request; `llm.seconds` bounds the whole judgement with its retries."""
 
     name = "llm"
 
     def __init__(self, settings: LlmSettings, *, key: str | None, sleep: Callable[[float], None] = time.sleep) -> None:
-        service = Service(
+        service = ApiService(
             what="the judging model",
             base_url=settings.base_url,
             section="llm",
@@ -95,23 +95,20 @@ class LlmJudge:
         self._takes_format = True
 
     @property
-    def most(self) -> int:
+    def max_passages(self) -> int:
         return self._settings.passages
 
-    def close(self) -> None:
-        self._api.close()
-
-    def judge(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[Judgement], Usage]:
-        """One judgement for each (id, text), in the same order."""
-        if len(passages) > self.most:
-            raise ValueError(f"{len(passages)} passages, but at most {self.most} are judged at once")
+    def score(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[LlmScore], Usage]:
+        """Return a score for each (id, text), in the same order, and the tokens used."""
+        if len(passages) > self.max_passages:
+            raise ValueError(f"{len(passages)} passages, but at most {self.max_passages} are judged at once")
         if not passages:
             return [], Usage(self._settings.model, 0, 0, 0, cost=None)
-        # Ids of our own: one that the model could have read in a text, or a text could have forged, means nothing.
+        # Our own ids, which no passage can contain or forge.
         texts = {f"p{place}": text for place, (_, text) in enumerate(passages, start=1)}
         reply, attempts = self._ask(question, texts)
-        judgements = parse_judgements(_content(reply), tuple(texts))
-        return judgements, self._usage(reply, attempts)
+        scores = parse_scores(_content(reply), tuple(texts))
+        return scores, self._usage(reply, attempts)
 
     def _ask(self, question: str, texts: Mapping[str, str]) -> tuple[dict[str, Any], int]:
         deadline = time.monotonic() + self._settings.seconds
@@ -121,15 +118,15 @@ class LlmJudge:
         try:
             return self._post({**body, "response_format": RESPONSE_FORMAT}, deadline)
         except RefusedRequest as refused:
-            if refused.status not in {400, 422} or "response_format" not in refused.said:
+            if refused.status not in {400, 422} or "response_format" not in refused.body:
                 raise
             reply, attempts = self._post(body, deadline)
-            self._takes_format = False  # for the rest of this judge's life: each refusal costs a request
+            self._takes_format = False  # from now on: each refusal costs a request
             return reply, refused.attempts + attempts
 
     def _body(self, question: str, texts: Mapping[str, str]) -> dict[str, Any]:
-        # As JSON, no text can close its frame and open another.
-        asked = {
+        # As JSON, a passage cannot break out of its field.
+        content = {
             "question": question,
             "passages": [{"chunk_id": name, "text": text[:MAX_PASSAGE_CHARACTERS]} for name, text in texts.items()],
         }
@@ -138,13 +135,14 @@ class LlmJudge:
             "temperature": 0,
             "messages": [
                 {"role": "system", "content": PROMPT},
-                {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
+                {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
             ],
         }
 
     def _post(self, body: Mapping[str, Any], deadline: float) -> tuple[dict[str, Any], int]:
-        left = deadline - time.monotonic()
-        limits = Limits(self._settings.seconds, whole=left, retries=self._settings.retries, reply_bytes=_REPLY_BYTES)
+        limits = RequestLimits(
+            self._settings.seconds, deadline - time.monotonic(), self._settings.retries, reply_bytes=_REPLY_BYTES
+        )
         return self._api.post("/chat/completions", body, limits=limits)
 
     def _usage(self, reply: Mapping[str, Any], attempts: int) -> Usage:
@@ -152,14 +150,14 @@ class LlmJudge:
         used = given if isinstance(given, dict) else {}
         prompt, completion = _tokens(used.get("prompt_tokens")), _tokens(used.get("completion_tokens"))
         prices = self._settings.prompt_price, self._settings.completion_price
-        # Without prices, or without what they are for, the cost is unknown and not nothing.
-        known = any(prices) and (prompt or completion)
-        cost = (prompt * prices[0] + completion * prices[1]) / 1_000_000 if known else None
+        # Without prices or token counts the cost is unknown, not zero.
+        has_cost = any(prices) and (prompt or completion)
+        cost = (prompt * prices[0] + completion * prices[1]) / 1_000_000 if has_cost else None
         return Usage(self._settings.model, prompt, completion, attempts, cost)
 
 
-def parse_judgements(content: str, ids: Sequence[str]) -> list[Judgement]:
-    """The judgements in a reply, in the order of `ids`; `ProviderFault` unless there is exactly one good one for each.
+def parse_scores(content: str, ids: Sequence[str]) -> list[LlmScore]:
+    """Return the scores in a reply, in the order of `ids`; raise `ProviderFault` unless there is exactly one for each.
 
     The reply is `{"judgements": […]}` or the array alone, and may stand in one ```json fence.
     """
@@ -174,20 +172,20 @@ def parse_judgements(content: str, ids: Sequence[str]) -> list[Judgement]:
         found = found["judgements"]
     if not isinstance(found, list):
         raise _fault("did not reply with an array of judgements")
-    judged: dict[str, Judgement] = {}
+    scores: dict[str, LlmScore] = {}
     for entry in found:
-        name, judgement = _judgement(entry)
+        name, score = _parse_score(entry)
         if name not in ids:
             raise _fault("judged a passage that it was not given")
-        if name in judged:
+        if name in scores:
             raise _fault("judged a passage twice")
-        judged[name] = judgement
-    if len(judged) != len(ids):
-        raise _fault(f"judged {len(judged)} of {len(ids)} passages")
-    return [judged[name] for name in ids]
+        scores[name] = score
+    if len(scores) != len(ids):
+        raise _fault(f"judged {len(scores)} of {len(ids)} passages")
+    return [scores[name] for name in ids]
 
 
-def _judgement(entry: object) -> tuple[str, Judgement]:
+def _parse_score(entry: object) -> tuple[str, LlmScore]:
     if not isinstance(entry, dict) or set(entry) != set(_FIELDS):
         raise _fault("gave a judgement that does not hold chunk_id, relevance_score and reasoning")
     name, score, reasoning = (entry[field] for field in _FIELDS)
@@ -195,18 +193,18 @@ def _judgement(entry: object) -> tuple[str, Judgement]:
         raise _fault("gave a chunk_id or a reasoning that is not text")
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
         raise _fault("gave a relevance_score that is not a number from 0 to 1")
-    return name, Judgement(float(score), _cleaned(reasoning))
+    return name, LlmScore(float(score), _cleaned(reasoning))
 
 
 def _cleaned(reasoning: str) -> str:
-    """One line without control characters, half characters and marks that turn the direction of text."""
+    """Return one line without control characters, lone surrogates and marks that change text direction."""
     line = " ".join(reasoning.split())
     kept = (c for c in line if unicodedata.category(c) not in {"Cc", "Cs"} and c not in _BIDI)
     return "".join(kept)[:MAX_REASONING_CHARACTERS]
 
 
 def _content(reply: Mapping[str, Any]) -> str:
-    """The text of a completion that came to its end."""
+    """Return the text of a finished completion."""
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None

@@ -14,17 +14,17 @@ import numpy as np
 
 from quoth.errors import ModelError
 from quoth.machine import available_cores
+from quoth.models.graph_cache import Graph, cached_graph
+from quoth.models.onnx_graph import EncoderConfig
+from quoth.models.shipped_models import TokenCodec, shipped_codec
+from quoth.models.weights import INSTALL_HINT, Weights
 from quoth.protocols import Progress
-from quoth.providers.graph_cache import Graph, cached_graph
-from quoth.providers.onnx_graph import EncoderConfig
-from quoth.providers.token_codec import TokenCodec, shipped_codec
-from quoth.providers.weights import INSTALL_HINT, Weights
 from quoth.types import ModelIdentity, QuestionTokens, Vectors
 
 _CHUNK_TEXTS = 4096
 _CHUNK_CHARACTERS = 2_000_000
 _BATCH_TOKENS = 1024
-"""Of one run: attention grows with the square of a text's length, and 32 full texts would take 100 MB more."""
+"""In one run: attention grows with the square of the length, and 32 full texts would take 100 MB more."""
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
@@ -52,7 +52,8 @@ class OnnxEmbedder:
         window = min(max_tokens, graph.config.positions)
         self._tokenizer, tokenizer_sha256 = _open_tokenizer(weights, graph.config, window=window)
         self._batch_size = batch_size
-        self._codec = _codec_for(graph)
+        codec = shipped_codec()  # token vectors of other weights have other axes
+        self._codec = codec if codec and codec.made_for == graph.weights_sha256 else None
         self._identity = ModelIdentity(
             name=weights.name,
             revision=_revision(graph, self._codec, tokenizer_sha256=tokenizer_sha256, window=window),
@@ -65,10 +66,10 @@ class OnnxEmbedder:
         return self._identity
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
-        """Return one unit row for each text, in the same order."""
+        """Return a row of unit length for each text, in the same order."""
         vectors = np.empty((len(texts), self._identity.dimension), dtype=np.float32)
-        for places, tokens in self._batches(texts, progress):
-            [vectors[places]] = self._run(tokens, "sentence_embedding")
+        for rows, tokens in self._batches(texts, progress):
+            [vectors[rows]] = self._run(tokens, "sentence_embedding")
         return vectors
 
     @property
@@ -76,32 +77,32 @@ class OnnxEmbedder:
         return self._codec is not None
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
-        """The rows of `embed`, and beside each the codes of its tokens, which come free."""
+        """Return the rows of `embed`, and the codes of each text's tokens, which cost nothing extra."""
         if self._codec is None:
             return self.embed(texts, progress=progress), [b""] * len(texts)
         vectors = np.empty((len(texts), self._identity.dimension), dtype=np.float32)
         codes = [b""] * len(texts)
-        for places, tokens in self._batches(texts, progress):
-            vectors[places], embedded = self._run(tokens, "sentence_embedding", "token_embeddings")
-            inner = embedded[:, 1:-1]  # without the marks of beginning and end
-            packed = self._codec.encode(inner.reshape(-1, inner.shape[2])).reshape(len(places), -1)
-            for place, one in zip(places, packed, strict=True):
-                codes[place] = one.tobytes()
+        for rows, tokens in self._batches(texts, progress):
+            vectors[rows], embedded = self._run(tokens, "sentence_embedding", "token_embeddings")
+            inner = embedded[:, 1:-1]  # without the special tokens at both ends
+            packed = self._codec.encode(inner.reshape(-1, inner.shape[2])).reshape(len(rows), -1)
+            for row, packed_row in zip(rows, packed, strict=True):
+                codes[row] = packed_row.tobytes()
         return vectors, codes
 
     def embed_question(self, text: str) -> tuple[Vectors, QuestionTokens | None]:
-        """The question's row of `embed`, and its tokens ready to be compared; None where this model has no codes."""
+        """Return the question's row of `embed`, and its tokens for late interaction; None if the model has no codec."""
         [encoding] = self._encode([text])
         vectors, embedded = self._run([encoding.ids], "sentence_embedding", "token_embeddings")
         if self._codec is None:
             return vectors[0], None
-        inner = slice(1, -1)  # without the marks of beginning and end
+        inner = slice(1, -1)  # without the special tokens at both ends
         slopes, offsets = self._codec.question(embedded[0, inner])
         spans = tuple((start, end) for start, end in encoding.offsets[inner])
         return vectors[0], QuestionTokens(spans, slopes, offsets)
 
     def token_vectors(self, text: str) -> Vectors:
-        """The vectors of a text's tokens as the model gives them."""
+        """Return the vectors of a text's tokens as the model gives them."""
         [encoding] = self._encode([text])
         [embedded] = self._run([encoding.ids], "token_embeddings")
         inner: Vectors = embedded[0, 1:-1]
@@ -110,7 +111,7 @@ class OnnxEmbedder:
     def _batches(
         self, texts: Sequence[str], progress: Progress | None
     ) -> Iterator[tuple[list[int], list[Sequence[int]]]]:
-        """Places of texts of the same length, with their token ids; progress is told as each comes back for more."""
+        """Yield row numbers of texts of the same length, with their token ids; report progress after each batch."""
         done = 0
         for start, end in _chunks(texts):
             tokens = [encoding.ids for encoding in self._encode(texts[start:end])]
@@ -123,7 +124,7 @@ class OnnxEmbedder:
     def _encode(self, texts: Sequence[str]) -> list[Any]:
         clean = [_LONE_SURROGATES.sub("\ufffd", text) for text in texts]
         if len(clean) == 1:
-            # A question must not wait for the thread pool that a batch starts.
+            # A question must not wait for the start of the thread pool for batches.
             return [self._tokenizer.encode(clean[0])]
         encodings: list[Any] = self._tokenizer.encode_batch_fast(clean)
         return encodings
@@ -176,7 +177,7 @@ def _open(weights: Weights, *, cache_dir: Path, threads: int, device: str) -> tu
 
 
 def _providers(device: str) -> list[str]:
-    """What ONNX Runtime calls the device; `ModelError` when this installation cannot run there."""
+    """Return ONNX Runtime's name of the device. Raise `ModelError` when this installation cannot run there."""
     import onnxruntime
 
     wanted = _PROVIDERS[device]
@@ -190,7 +191,7 @@ def _providers(device: str) -> list[str]:
 
 
 def check_device(device: str, *, in_use: Sequence[str]) -> None:
-    """`ModelError` when a session runs elsewhere: ONNX Runtime goes to the CPU when it cannot reach the GPU."""
+    """Raise `ModelError` when a session runs elsewhere: without a GPU, ONNX Runtime would go to the CPU."""
     if _PROVIDERS[device] not in in_use:
         raise ModelError(
             f"ONNX Runtime cannot use the device of embedding.device={device}: it would run on "
@@ -218,7 +219,7 @@ def _session(graph: Graph, *, threads: int, providers: list[str]) -> Any:  # noq
 
 
 def _open_tokenizer(weights: Weights, config: EncoderConfig, *, window: int) -> tuple[Any, str]:
-    """The tokenizer, and the SHA-256 of the very bytes it was made from."""
+    """Return the tokenizer, and the SHA-256 of the very bytes it was made from."""
     from tokenizers import Tokenizer
 
     try:
@@ -231,12 +232,6 @@ def _open_tokenizer(weights: Weights, config: EncoderConfig, *, window: int) -> 
     tokenizer.no_padding()
     tokenizer.enable_truncation(window)
     return tokenizer, hashlib.sha256(content).hexdigest()
-
-
-def _codec_for(graph: Graph) -> TokenCodec | None:
-    """The codec in the package, if it was made for these weights: token vectors of another model have other axes."""
-    codec = shipped_codec()
-    return codec if codec and codec.made_for == graph.weights_sha256 else None
 
 
 def _revision(graph: Graph, codec: TokenCodec | None, *, tokenizer_sha256: str, window: int) -> str:

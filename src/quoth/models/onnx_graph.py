@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quoth.errors import ModelError
-from quoth.providers.weights import INSTALL_HINT, Weights
+from quoth.models.weights import INSTALL_HINT, Weights
 
 GRAPH_VERSION = 1
 """Part of the cached file's name: raise it when the graph built from the same weights changes."""
@@ -94,9 +94,7 @@ def write_encoder(safetensors: Path, config: EncoderConfig, *, data: IO[bytes], 
 
 
 class _Network:
-    """Adds node after node. ONNX Runtime's fused operators are used directly: they are what its optimiser would
-    find, so that loading can skip the search.
-    """
+    """Adds node after node. It uses ONNX Runtime's fused operators, so that loading need not search for them."""
 
     def __init__(self, tensors: Any, config: EncoderConfig, *, data: IO[bytes], data_name: str) -> None:  # noqa: ANN401 - safetensors has no type for it
         self._tensors = tensors
@@ -136,17 +134,10 @@ class _Network:
         words = self._read("embeddings.word_embeddings.weight")
         if words.shape != (self._config.vocabulary, self._config.hidden):
             raise ValueError(f"config.json promises other word embeddings than {words.shape}")
-        inputs = [
-            "input_ids",
-            "",
-            self._store("words", words),
-            self._store("positions", positions),
-            "",
-            *self._norm("embeddings.LayerNorm"),
-        ]
-        output, mask_index = "embedded", "embedded_mask"
-        self._node("EmbedLayerNormalization", inputs, output, mask_index, fused=True, epsilon=self._config.epsilon)
-        return output
+        stored = self._store("words", words), self._store("positions", positions)
+        inputs = ["input_ids", "", *stored, "", *self._norm("embeddings.LayerNorm")]
+        epsilon = self._config.epsilon
+        return self._node("EmbedLayerNormalization", inputs, "embedded", "embedded_mask", fused=True, epsilon=epsilon)
 
     def _attention(self, hidden: str, layer: int) -> str:
         base = f"encoder.layer.{layer}.attention"
@@ -217,8 +208,8 @@ class _Network:
         self._data.write(b"\0" * (-self._data.tell() % _PAGE))
         tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=value.shape)
         tensor.data_location = TensorProto.EXTERNAL
-        place = {"location": self._data_name, "offset": str(self._data.tell()), "length": str(value.nbytes)}
-        for key, text in place.items():
+        location = {"location": self._data_name, "offset": str(self._data.tell()), "length": str(value.nbytes)}
+        for key, text in location.items():
             tensor.external_data.add(key=key, value=text)
         self._data.write(np.ascontiguousarray(value).tobytes())
         self._initializers.append(tensor)

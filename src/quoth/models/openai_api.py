@@ -1,7 +1,7 @@
 """A thin client for any endpoint that speaks OpenAI's protocol: one JSON object out, one back, within hard limits.
 
 The requests run on an event loop of their own, because only there can a whole request be bounded and cancelled: the
-time limits of a blocking client start anew with each byte that a slow server sends.
+time limits of a blocking client restart with each byte that a slow server sends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     import httpx
 
 RETRIED = frozenset({408, 409, 425, 429})
-"""Statuses below 500 that may be gone on the next attempt; every one from 500 on may be, too."""
+"""Statuses below 500 that are worth another attempt; every one from 500 on is, too."""
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 8.0
 _LONGEST_ASKED_WAIT = 60.0
-"""Seconds: no `Retry-After` makes anyone wait longer."""
+"""Seconds; a longer `Retry-After` is cut to this."""
 
 _GRACE = 1.0
 """Seconds that a cancelled request has to close its connection before it is left behind."""
 
-_KEPT_BYTES = 10_000
-"""Of the body of a refusal."""
+_ERROR_BYTES = 10_000
+"""Bytes read of the body of a refusal."""
 
 _SHOWN = 200
-"""Characters of a service's own words in a message."""
+"""Characters of a service's explanation in our message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """Whom the client talks to, and how its faults name the settings: `section` as in `llm.base_url`."""
+class ApiService:
+    """A service to call, and how its errors name the settings: `section` as in `llm.base_url`."""
 
     what: str
     base_url: str
@@ -59,8 +59,8 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What one call may cost. `seconds` is for each request, `whole` for all of them and the waits between."""
+class RequestLimits:
+    """The limits of a call. `seconds` is for each request, `whole` for all of them and the waits between."""
 
     seconds: float
     whole: float | None
@@ -69,12 +69,12 @@ class Limits:
 
 
 class RefusedRequest(ProviderFault):
-    """The service answered with a status that means no; `said` is the beginning of what it wrote."""
+    """The service answered with an error status; `body` is the beginning of its reply."""
 
-    def __init__(self, message: str, *, hint: str, status: int, said: str, attempts: int) -> None:
+    def __init__(self, message: str, *, hint: str, status: int, body: str, attempts: int) -> None:
         super().__init__(message, hint=hint)
         self.status = status
-        self.said = said
+        self.body = body
         self.attempts = attempts
 
 
@@ -83,7 +83,7 @@ class _TooLarge(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Reply:
+class _HttpReply:
     status: int
     headers: Mapping[str, str]
     content: bytes
@@ -91,7 +91,7 @@ class _Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """`wait` is how many seconds to wait before another attempt; None where there is no use in one."""
+    """A failed attempt. `wait` is in seconds before the next one; None if another is no use."""
 
     fault: ProviderFault
     wait: float | None
@@ -100,7 +100,7 @@ class _Failed:
 class OpenAiApi:
     """Posts JSON to one service. Threads may share it; connections are kept open between calls."""
 
-    def __init__(self, service: Service, *, key: str | None, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, service: ApiService, *, key: str | None, sleep: Callable[[float], None] = time.sleep) -> None:
         if find_spec("httpx") is None:
             raise MissingExtra(service.what, "http")
         import httpx
@@ -115,28 +115,18 @@ class OpenAiApi:
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
         try:
-            # No limits of its own, for each would start anew with every byte: `_fetch` bounds the request as a whole.
+            # No limits of its own: each would restart with every byte. `_fetch` bounds the whole request.
             self._client = httpx.AsyncClient(headers=headers, verify=_certificates(), timeout=None)  # noqa: S113
         except (ValueError, ImportError, OSError, httpx.InvalidURL):
             raise SettingsError(
                 "a proxy or a file of certificates that the environment names cannot be used",
                 hint="Correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY (or name the host in NO_PROXY), and SSL_CERT_FILE.",
             ) from None
-        self._finalizer = weakref.finalize(self, _close, self._client)
-        self._finalizer.atexit = False  # `_end` closes what is left then
+        weakref.finalize(self, _close, self._client).atexit = False  # `_end` closes what is left then
         _open.add(self._client)
 
-    def __repr__(self) -> str:
-        return f"OpenAiApi({self._base!r})"
-
-    def close(self) -> None:
-        """Close the connections; what is garbage-collected does so by itself."""
-        closing = self._finalizer()
-        if closing is not None:
-            closing.result(_GRACE)
-
-    def post(self, path: str, body: Mapping[str, Any], *, limits: Limits) -> tuple[dict[str, Any], int]:
-        """The object that the service answers with, and how many attempts that took; `ProviderFault` for all else."""
+    def post(self, path: str, body: Mapping[str, Any], *, limits: RequestLimits) -> tuple[dict[str, Any], int]:
+        """Return the JSON object of the reply, and the number of attempts; raise `ProviderFault` otherwise."""
         # A lone surrogate cannot be encoded; every other character can.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         deadline = math.inf if limits.whole is None else time.monotonic() + limits.whole
@@ -144,16 +134,18 @@ class OpenAiApi:
         while True:
             seconds = min(limits.seconds, deadline - time.monotonic())
             result = self._attempt(path, content, limits, seconds=seconds, attempt=attempt)
-            if isinstance(result, _Reply):
+            if isinstance(result, _HttpReply):
                 return self._object(result), attempt
-            # Waiting until nothing is left of the time would only make the same fault come later.
+            # Waiting past the deadline would only delay the same fault.
             if result.wait is None or attempt > limits.retries or time.monotonic() + result.wait >= deadline:
                 raise result.fault
             self._sleep(result.wait)
             attempt += 1
 
-    def _attempt(self, path: str, content: bytes, limits: Limits, *, seconds: float, attempt: int) -> _Reply | _Failed:
-        """A reply of success, or why there is none."""
+    def _attempt(
+        self, path: str, content: bytes, limits: RequestLimits, *, seconds: float, attempt: int
+    ) -> _HttpReply | _Failed:
+        """Return a successful reply, or why there is none."""
         import httpx
 
         what, check = f"{self._service.what} at {self._base}", f"Check {self._service.section}.base_url"
@@ -168,7 +160,7 @@ class OpenAiApi:
             bound = limits.seconds if limits.whole is None else min(limits.whole, limits.seconds)
             message = f"{what} did not finish within {bound:.3g} s{tried}"
             return _Failed(ProviderFault(message, hint=f"{check}, or raise {self._service.section}.seconds."), backoff)
-        except (httpx.HTTPError, OSError, UnicodeError) as error:  # the last for a host that is no name
+        except (httpx.HTTPError, OSError, UnicodeError) as error:  # UnicodeError: an impossible host name
             why = _cleaned(self._redact(str(error))) or type(error).__name__
             message = f"{what} cannot be reached: {why}{tried}"
             return _Failed(ProviderFault(message, hint=f"{check}, and that the server is running."), backoff)
@@ -180,11 +172,11 @@ class OpenAiApi:
         asked = retry_after(reply.headers.get("retry-after"), now=time.time())
         return _Failed(refusal, wait=backoff if asked is None else min(asked, _LONGEST_ASKED_WAIT))
 
-    def _refusal(self, reply: _Reply, *, what: str, attempt: int) -> RefusedRequest:
+    def _refusal(self, reply: _HttpReply, *, what: str, attempt: int) -> RefusedRequest:
         service, status = self._service, reply.status
-        said = self._redact(reply.content[:_KEPT_BYTES].decode("utf-8", "replace"))
+        body = self._redact(reply.content[:_ERROR_BYTES].decode("utf-8", "replace"))
         if status in {401, 403}:
-            # Some services repeat the key in their explanation, and not always whole.
+            # Some services repeat the key, or a part of it, in their explanation.
             shown, hint = "", f"Set {service.key_variable} to a key that may use it."
             if not self._has_key:
                 hint = f"No key was sent: set {service.key_variable}."
@@ -192,7 +184,7 @@ class OpenAiApi:
             shown = ": a redirect, which is not followed"
             hint = f"Check {service.section}.base_url; give the address that it leads to."
         else:
-            shown = f": {_cleaned(self._redact(_explanation(said)))}" if said else ""
+            shown = f": {_cleaned(self._redact(_explanation(body)))}" if body else ""
             hint = f"Check {service.section}.base_url and {service.model_setting}."
             if status == 429:
                 hint = f"Wait, or check the quota of the key in {service.key_variable}."
@@ -200,13 +192,13 @@ class OpenAiApi:
                 hint = f"Try again later, or check {service.section}.base_url."
         tried = "" if attempt == 1 else f" ({attempt} attempts)"
         return RefusedRequest(
-            f"{what} answered with status {status}{shown}{tried}", hint=hint, status=status, said=said, attempts=attempt
+            f"{what} answered with status {status}{shown}{tried}", hint=hint, status=status, body=body, attempts=attempt
         )
 
-    def _object(self, reply: _Reply) -> dict[str, Any]:
+    def _object(self, reply: _HttpReply) -> dict[str, Any]:
         encoding = reply.headers.get("content-encoding", "identity").lower()
         try:
-            # Nothing compressed was asked for, and to expand it could cost any amount of memory.
+            # We asked for no compression, and expanding a reply could take any amount of memory.
             found = json.loads(reply.content, parse_constant=_refuse_constant) if encoding == "identity" else None
         except (ValueError, RecursionError):
             found = None
@@ -219,7 +211,7 @@ class OpenAiApi:
 
 
 def retry_after(value: str | None, *, now: float) -> float | None:
-    """Seconds to wait, from a `Retry-After` header in either of its forms; None where it says nothing usable.
+    """Return the seconds to wait from a `Retry-After` header in either form; None if it is missing or unusable.
 
     `now` is in seconds since the epoch.
     """
@@ -232,7 +224,7 @@ def retry_after(value: str | None, *, now: float) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def _checked_url(service: Service) -> str:
+def _checked_url(service: ApiService) -> str:
     import httpx
 
     try:
@@ -247,10 +239,10 @@ def _checked_url(service: Service) -> str:
     return str(url).rstrip("/")
 
 
-def _checked_key(key: str | None, service: Service) -> str | None:
+def _checked_key(key: str | None, service: ApiService) -> str | None:
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()):
-        # Told here and without the key: the error of the layers below would show it.
+        # Raised here, without the key: the error of the HTTP layer would show it.
         raise SettingsError(
             f"the key in {service.key_variable} holds characters that no key has",
             hint=f"Set {service.key_variable} to the key alone, on one line.",
@@ -260,25 +252,25 @@ def _checked_key(key: str | None, service: Service) -> str | None:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """What a server is trusted by, as httpx has it by default; to read that takes longer than many a request."""
+    """Return httpx's default trust store. Cached, because reading it takes longer than many requests."""
     import httpx
 
     return httpx.create_ssl_context()
 
 
 def _redactor(key: str | None) -> Callable[[str], str]:
-    """Takes the key out of a text. A closure keeps it out of `vars` and of tracebacks that show them."""
+    """Return a function that removes the key from a text. The closure keeps it out of tracebacks that show `vars`."""
     return (lambda text: text.replace(key, "***")) if key else (lambda text: text)
 
 
 def _cleaned(text: str) -> str:
-    """One short line that can be shown on a terminal."""
+    """Return one short line that is safe to show on a terminal."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
 
 
 def _explanation(text: str) -> str:
-    """The message in an error's JSON (`{"error": {"message": …}}`, or near to it), or else its text."""
+    """Return the message of a JSON error (`{"error": {"message": …}}` or similar), else the whole text."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -295,12 +287,10 @@ def _refuse_constant(name: str) -> NoReturn:
 _starting = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _open: set[httpx.AsyncClient] = set()
-_closing: set[Future[None]] = set()
-"""What is being closed; the loop may not end before."""
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
-    """The loop that all requests of this process run on, in a thread that ends with it."""
+    """Return the event loop of all requests of this process, in a daemon thread."""
     global _loop  # noqa: PLW0603 - one thread for the process, started by the first request
     with _starting:
         if _loop is None:
@@ -312,18 +302,17 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 
 def _forked() -> None:
-    """In a child process the thread of the loop is gone, and the connections are the parent's."""
+    """Reset in a child process: the loop's thread is gone there, and the connections are the parent's."""
     global _loop, _starting
     _loop, _starting = None, threading.Lock()
     _open.clear()
-    _closing.clear()
 
 
 os.register_at_fork(after_in_child=_forked)
 
 
-def _run(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _Reply:
-    """One request and its reply; `TimeoutError` when they take longer than `seconds` together."""
+def _run(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _HttpReply:
+    """Send a request and return the reply; raise `TimeoutError` if both take longer than `seconds`."""
     if seconds <= 0:
         raise TimeoutError
     fetched = asyncio.run_coroutine_threadsafe(
@@ -332,38 +321,40 @@ def _run(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float,
     try:
         return fetched.result(seconds + _GRACE)
     finally:
-        fetched.cancel()  # for a caller that was interrupted; nothing happens to what is done
+        fetched.cancel()  # in case the caller was interrupted; no effect on a finished request
 
 
-async def _fetch(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _Reply:
+async def _fetch(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _HttpReply:
     async with (
         asyncio.timeout(seconds),
         client.stream("POST", url, content=content, follow_redirects=False) as response,
     ):
         received = bytearray()
-        async for part in response.aiter_raw():
-            received += part
+        async for block in response.aiter_raw():
+            received += block
             if len(received) > most:
                 raise _TooLarge
-        return _Reply(response.status_code, dict(response.headers), bytes(received))
+        return _HttpReply(response.status_code, dict(response.headers), bytes(received))
 
 
-def _close(client: httpx.AsyncClient) -> Any:  # noqa: ANN401 - a future of nothing, or None before the first request
-    """Close the connections, later: this may run on any thread, the loop's own among them."""
+def _close(client: httpx.AsyncClient) -> None:
+    """Schedule the closing of the connections: this may run in any thread, also in the loop's own."""
     _open.discard(client)
-    if _loop is None:
-        return None
-    closed = asyncio.run_coroutine_threadsafe(client.aclose(), _loop)
-    _closing.add(closed)
-    closed.add_done_callback(_closing.discard)
-    return closed
+    if _loop is not None:
+        asyncio.run_coroutine_threadsafe(client.aclose(), _loop)
+
+
+async def _close_all() -> None:
+    closing = {asyncio.ensure_future(client.aclose()) for client in tuple(_open)} | asyncio.all_tasks()
+    await asyncio.wait(closing - {asyncio.current_task()}, timeout=_GRACE)
 
 
 def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    """Leave nothing open when the process ends."""
-    if loop is not _loop:  # a child of the process that it belongs to
+    """Close all connections when the process ends."""
+    if loop is not _loop:  # this is a child process
         return
-    wait({*tuple(_closing), *(_close(client) for client in tuple(_open))}, timeout=_GRACE)
+    with suppress(ValueError, TimeoutError):  # there is nothing to close, or it takes too long
+        asyncio.run_coroutine_threadsafe(_close_all(), loop).result(_GRACE)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(_GRACE)
     if not thread.is_alive():

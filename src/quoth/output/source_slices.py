@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from quoth.corpus.authority import authority_of, supersessions
-from quoth.corpus.printed import printed
+from quoth.documents.printed_boxes import printed
+from quoth.domain.authority import authority_of, supersessions
+from quoth.domain.profile import Profile
 from quoth.errors import CorpusError, QuestionError
-from quoth.interfaces.graphemes import parts_grapheme
-from quoth.profile import Profile
+from quoth.output.json_types import BoxJson, PrintedPageJson, QuotedSpanJson, to_json
+from quoth.output.render import superseded_by
 from quoth.protocols import Reader
 from quoth.types import Document, Page, Sentence, Span
 
@@ -31,7 +33,7 @@ class DocumentChanged(QuestionError):
 
 
 def check_unchanged(doc_id: str, sha256: str, cited: str | None) -> None:
-    """`DocumentChanged` unless `cited`, the first digits of a `doc_sha256`, fits the document; None fits any."""
+    """Raise `DocumentChanged` unless `cited`, the first digits of a `doc_sha256`, fits the document; None fits any."""
     if cited is not None and not sha256.startswith(cited.lower()):
         raise DocumentChanged(doc_id)
 
@@ -39,11 +41,10 @@ def check_unchanged(doc_id: str, sha256: str, cited: str | None) -> None:
 def span_json(
     reader: Reader, doc_id: str, start: int, end: int, *, around: int, profile: Profile, cited: str | None
 ) -> dict[str, Any]:
-    """The slice `[start, end)` of a document, with up to `around` code points on each side.
+    """Return the slice `[start, end)` of a document, with up to `around` code points on each side.
 
-    `before + quote + after` is an exact slice of the text. `CorpusError` for an unknown document, `QuestionError` for
-    offsets outside it. `cited`: the `doc_sha256` that the offsets belong to, or its first digits, or None where it is
-    not known; `DocumentChanged` when the document is another one by now.
+    `cited` is the `doc_sha256` that the offsets belong to, or its first digits; None accepts any. Raise `CorpusError`
+    for an unknown document, `QuestionError` for offsets outside it, and `DocumentChanged` when its text is another.
     """
     document = reader.document(doc_id)
     if document is None:
@@ -51,32 +52,33 @@ def span_json(
     check_unchanged(document.id, document.sha256, cited)
     span = _checked(document, start, end, around)
     near = _sentences_near(reader, document, span, around)
-    at = _sentence_at(near, span)
+    at = next((sentence for sentence in reversed(near) if sentence.quote.span.start <= span.start), None)
     section = at.section if at else ()
-    first, last = _context(document.text, span, around, [_line_or_start(document.text, one) for one in near])
+    first, last = _context(document.text, span, around, [_line_or_start(document.text, sentence) for sentence in near])
     holding = tuple(_pages_of(reader, document, span, at))
     about = document.metadata
-    replaced = supersessions(about, section)
-    return {
-        "doc_id": document.id,
-        "title": about.title,
-        "start": start,
-        "end": end,
-        "before": document.text[first:start],
-        "quote": document.quote(span),
-        "after": document.text[end:last],
-        "truncated_before": first > 0,
-        "truncated_after": last < len(document.text),
-        "section": list(section),
-        "page": holding[0].number if holding else at.page if at else None,
-        "doc_sha256": document.sha256,
-        "document_type": about.document_type,
-        "authority": authority_of(about, profile),
-        "effective_date": about.effective_date,
-        "superseded_by": [{"section": one.section, "by": one.by} for one in replaced] or None,
-        "pages": [_page_json(page, span) for page in holding],
-        "offset_unit": "codepoint",
-    }
+    return to_json(
+        QuotedSpanJson(
+            doc_id=document.id,
+            title=about.title,
+            start=start,
+            end=end,
+            before=document.text[first:start],
+            quote=document.quote(span),
+            after=document.text[end:last],
+            truncated_before=first > 0,
+            truncated_after=last < len(document.text),
+            section=list(section),
+            page=holding[0].number if holding else at.page if at else None,
+            doc_sha256=document.sha256,
+            document_type=about.document_type,
+            authority=authority_of(about, profile),
+            effective_date=about.effective_date,
+            superseded_by=superseded_by(supersessions(about, section)),
+            pages=[_printed_page(page, span) for page in holding],
+            offset_unit="codepoint",
+        )
+    )
 
 
 def _checked(document: Document, start: int, end: int, around: int) -> Span:
@@ -99,7 +101,7 @@ def _checked(document: Document, start: int, end: int, around: int) -> Span:
 
 
 def _sentences_near(reader: Reader, document: Document, span: Span, around: int) -> list[Sentence]:
-    """The sentences that begin within `around` of the span, and the last one before them."""
+    """Return the sentences that begin within `around` of the span, and the last one before them."""
     near: list[Sentence] = []
     for sentence in reader.sentences(document.id):
         begins = sentence.quote.span.start
@@ -111,31 +113,25 @@ def _sentences_near(reader: Reader, document: Document, span: Span, around: int)
     return near
 
 
-def _sentence_at(near: list[Sentence], span: Span) -> Sentence | None:
-    """The sentence that the span begins in or, in what is never quoted, the one before it."""
-    return next((one for one in reversed(near) if one.quote.span.start <= span.start), None)
-
-
 def _line_or_start(text: str, sentence: Sentence) -> int:
-    """Where a sentence begins, with the mark before it on its line: `# ` of a heading, `- ` of an item."""
+    """Return where a sentence begins, including a mark before it on its line: `# ` of a heading, `- ` of an item."""
     start = sentence.quote.span.start
     line = text.rfind("\n", 0, start) + 1
     return start if any(map(str.isalnum, text[line:start])) else line
 
 
 def _context(text: str, span: Span, around: int, sentences: list[int]) -> tuple[int, int]:
-    """Where the text before begins and the text after ends: as far out as `around` allows, at a whole sentence."""
+    """Return where the text before begins and the text after ends: as far out as allowed, at a whole sentence."""
     lowest, highest = span.start - around, span.end + around
-    begins = range(lowest, span.start)
-    ends = range(highest, span.end, -1)
+    before, after = range(lowest, span.start), range(highest, span.end, -1)
     return (
-        0 if lowest <= 0 else _outermost(text, begins, sentences, otherwise=span.start),
-        len(text) if highest >= len(text) else _outermost(text, ends, sentences, otherwise=span.end),
+        0 if lowest <= 0 else _outermost(text, before, sentences, otherwise=span.start),
+        len(text) if highest >= len(text) else _outermost(text, after, sentences, otherwise=span.end),
     )
 
 
 def _outermost(text: str, places: range, sentences: list[int], *, otherwise: int) -> int:
-    """The first of `places`, which run from the outside in, that a reader would cut at.
+    """Return the first of `places`, which run from the outside in, that a reader would cut at.
 
     That is the beginning of a sentence, but a line where the sentence would cost half of the context; then a word; then
     whatever does not take a character apart.
@@ -157,7 +153,7 @@ def _begins_word(text: str, place: int) -> bool:
 
 
 def _pages_of(reader: Reader, document: Document, span: Span, at: Sentence | None) -> Iterator[Page]:
-    """The pages that the span is printed on, in order; the sentence tells where to begin to look."""
+    """Yield the pages that the span is printed on, in order; the sentence tells where to begin to look."""
     count = next((info.pages for info in reader.documents([document.id])), 0)
     known = at.page if at and at.page else 1
     # What is never quoted, such as a footer, comes in the text behind the paragraph that it interrupts.
@@ -168,16 +164,45 @@ def _pages_of(reader: Reader, document: Document, span: Span, at: Sentence | Non
             continue
         if min(page.spans).start >= span.end:
             return
-        if any(run.start < span.end and span.start < run.end for run in page.spans):
+        if any(run.overlaps(span) for run in page.spans):
             yield page
 
 
-def _page_json(page: Page, span: Span) -> dict[str, Any]:
-    boxes = [box for _, box in printed([page], span)]
-    sides = ("left", "top", "right", "bottom")
-    return {
-        "number": page.number,
-        "width": round(page.width, 1),
-        "height": round(page.height, 1),
-        "boxes": [dict(zip(sides, box, strict=True)) for box in boxes],
-    }
+def _printed_page(page: Page, span: Span) -> PrintedPageJson:
+    return PrintedPageJson(
+        number=page.number,
+        width=round(page.width, 1),
+        height=round(page.height, 1),
+        boxes=[BoxJson(*box) for _, box in printed([page], span)],
+    )
+
+
+_JOINER = "\N{ZERO WIDTH JOINER}"
+
+
+def parts_grapheme(text: str, place: int) -> bool:
+    """Return whether a cut at `place` would fall inside one character as people see it."""
+    if not 0 < place < len(text):
+        return False
+    before, behind = text[place - 1], text[place]
+    if before.isspace():
+        return before == "\r" and behind == "\n"
+    return (
+        _JOINER in (before, behind)
+        or unicodedata.category(behind).startswith("M")
+        or "\N{EMOJI MODIFIER FITZPATRICK TYPE-1-2}" <= behind <= "\N{EMOJI MODIFIER FITZPATRICK TYPE-6}"
+        or "\N{HANGUL JUNGSEONG FILLER}" <= behind <= "\N{HANGUL JONGSEONG SSANGNIEUN}"
+        or "\N{TAG SPACE}" <= behind <= "\N{CANCEL TAG}"
+        or (_is_flag_half(behind) and _flag_halves_before(text, place) % 2 == 1)
+    )
+
+
+def _is_flag_half(character: str) -> bool:
+    return "\N{REGIONAL INDICATOR SYMBOL LETTER A}" <= character <= "\N{REGIONAL INDICATOR SYMBOL LETTER Z}"
+
+
+def _flag_halves_before(text: str, place: int) -> int:
+    first = place
+    while first > 0 and _is_flag_half(text[first - 1]):
+        first -= 1
+    return place - first

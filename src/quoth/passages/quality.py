@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from statistics import fmean, median
 from typing import Any
 
-from quoth.types import FoundPassage, Retrieval, Source, Status
+from quoth.types import FoundBy, Retrieval, Status
 
 TOP = 5
 RELEVANT_ABOVE = 0.6
 DECIMALS = 4
 
 
-class Measure(StrEnum):
+class QualityMeasure(StrEnum):
     """What is watched. The last two are counted among the first five passages."""
 
     TOP1 = "top1"
@@ -33,7 +33,7 @@ class Grade(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SourceRelevance:
     """How many passages, and the sum of their relevance."""
 
     count: int
@@ -49,7 +49,7 @@ class Quality:
     """The signs of one retrieval.
 
     `top1` is the relevance of the first passage, 0 where there is none; `relevant` counts the passages above 0.6;
-    `full_text_only` and `vector_only` count, among the first five, those that only one way of searching found.
+    `full_text_only` and `vector_only` count the passages among the first five that only one kind of search found.
     `sources` has every source, over all passages.
     """
 
@@ -58,69 +58,56 @@ class Quality:
     relevant: int
     full_text_only: int
     vector_only: int
-    sources: Mapping[Source, Tally]
+    sources: Mapping[FoundBy, SourceRelevance]
     degraded: tuple[str, ...]
 
-    def value(self, measure: Measure) -> float:
-        values: dict[Measure, float] = {
-            Measure.TOP1: self.top1,
-            Measure.RELEVANT: self.relevant,
-            Measure.FULL_TEXT_ONLY: self.full_text_only,
-            Measure.VECTOR_ONLY: self.vector_only,
-        }
-        return values[measure]
+    def value(self, measure: QualityMeasure) -> float:
+        value: float = getattr(self, measure.value)
+        return value
 
-    def grade(self, measure: Measure) -> Grade:
+    def grade(self, measure: QualityMeasure) -> Grade:
         value = self.value(measure)
-        match measure:
-            case Measure.TOP1:
-                return _grade(target=value > 0.75, red=value < 0.5)
-            case Measure.RELEVANT:
-                return _grade(target=value >= 3, red=value <= 1)
-            case Measure.FULL_TEXT_ONLY:
-                return _grade(target=value in {1, 2}, red=value in {0, TOP})
-            case Measure.VECTOR_ONLY:
-                return _grade(target=value in {2, 3}, red=value in {0, TOP})
+        on_target, is_red = _LIMITS[measure]
+        if on_target(value):
+            return Grade.TARGET
+        return Grade.RED if is_red(value) else Grade.OK
 
     @property
     def flags(self) -> tuple[str, ...]:
         """The name of each red flag, such as `top1_low`, in the order of the measures."""
-        return tuple(self._flag(measure) for measure in Measure if self.grade(measure) is Grade.RED)
-
-    def _flag(self, measure: Measure) -> str:
-        match measure:
-            case Measure.TOP1:
-                return "top1_low"
-            case Measure.RELEVANT:
-                return "relevant_few"
-            case Measure.FULL_TEXT_ONLY | Measure.VECTOR_ONLY:
-                return f"{measure}_none" if self.value(measure) == 0 else f"{measure}_all"
+        endings = {QualityMeasure.TOP1: "low", QualityMeasure.RELEVANT: "few"}
+        return tuple(
+            f"{measure}_{endings.get(measure) or ('all' if self.value(measure) else 'none')}"
+            for measure in QualityMeasure
+            if self.grade(measure) is Grade.RED
+        )
 
 
-def _grade(*, target: bool, red: bool) -> Grade:
-    if target:
-        return Grade.TARGET
-    return Grade.RED if red else Grade.OK
+_LIMITS: Mapping[QualityMeasure, tuple[Callable[[float], bool], Callable[[float], bool]]] = {
+    QualityMeasure.TOP1: (lambda value: value > 0.75, lambda value: value < 0.5),
+    QualityMeasure.RELEVANT: (lambda value: value >= 3, lambda value: value <= 1),
+    QualityMeasure.FULL_TEXT_ONLY: ({1, 2}.__contains__, {0, TOP}.__contains__),
+    QualityMeasure.VECTOR_ONLY: ({2, 3}.__contains__, {0, TOP}.__contains__),
+}
+"""When a value is on target, and when it is red."""
 
 
 def quality_of(retrieval: Retrieval) -> Quality:
-    """The signs of a retrieval, its passages taken in the order in which they are given."""
+    """Return the signs of a retrieval, its passages taken in the order in which they are given."""
     passages = retrieval.passages
-    top = Counter(one.source for one in passages[:TOP])
+    top = Counter(found.source for found in passages[:TOP])
     return Quality(
         status=retrieval.status,
         top1=passages[0].relevance if passages else 0.0,
-        relevant=sum(one.relevance > RELEVANT_ABOVE for one in passages),
-        full_text_only=top[Source.FULL_TEXT],
-        vector_only=top[Source.VECTOR],
-        sources={source: _tally(one for one in passages if one.source is source) for source in Source},
+        relevant=sum(found.relevance > RELEVANT_ABOVE for found in passages),
+        full_text_only=top[FoundBy.FULL_TEXT],
+        vector_only=top[FoundBy.VECTOR],
+        sources={
+            source: _together(SourceRelevance(1, found.relevance) for found in passages if found.source is source)
+            for source in FoundBy
+        },
         degraded=retrieval.degraded,
     )
-
-
-def _tally(passages: Iterable[FoundPassage]) -> Tally:
-    scores = [one.relevance for one in passages]
-    return Tally(len(scores), math.fsum(scores))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,41 +122,41 @@ class MeasureSummary:
 
 @dataclass(frozen=True, slots=True)
 class QualitySummary:
-    """Many retrievals together. `measures` is empty when there are none; `degraded` counts those that lacked a part."""
+    """Many retrievals. `measures` is empty if there are none; `degraded` counts retrievals that lack a part."""
 
     queries: int
-    measures: Mapping[Measure, MeasureSummary]
-    sources: Mapping[Source, Tally]
+    measures: Mapping[QualityMeasure, MeasureSummary]
+    sources: Mapping[FoundBy, SourceRelevance]
     statuses: Mapping[Status, int]
     flags: Mapping[str, int]
     degraded: int
 
 
 def summary_of(qualities: Iterable[Quality]) -> QualitySummary:
-    """The qualities together; their order makes no difference."""
+    """Summarise the qualities; their order makes no difference."""
     every = tuple(qualities)
-    statuses = Counter(one.status for one in every)
-    flags = Counter(flag for one in every for flag in one.flags)
+    statuses = Counter(quality.status for quality in every)
+    flags = Counter(flag for quality in every for flag in quality.flags)
     return QualitySummary(
         queries=len(every),
-        measures={measure: _measured(measure, every) for measure in Measure} if every else {},
-        sources={source: _together(one.sources[source] for one in every) for source in Source},
+        measures={measure: _measured(measure, every) for measure in QualityMeasure} if every else {},
+        sources={source: _together(quality.sources[source] for quality in every) for source in FoundBy},
         statuses={status: statuses[status] for status in Status},
         flags=dict(sorted(flags.items())),
-        degraded=sum(bool(one.degraded) for one in every),
+        degraded=sum(bool(quality.degraded) for quality in every),
     )
 
 
-def _measured(measure: Measure, qualities: tuple[Quality, ...]) -> MeasureSummary:
-    values = [one.value(measure) for one in qualities]
-    grades = Counter(one.grade(measure) for one in qualities)
-    share = {grade: grades[grade] / len(qualities) for grade in Grade}
-    return MeasureSummary(fmean(values), float(median(values)), share[Grade.TARGET], share[Grade.RED])
+def _measured(measure: QualityMeasure, qualities: tuple[Quality, ...]) -> MeasureSummary:
+    values = [quality.value(measure) for quality in qualities]
+    grades = [quality.grade(measure) for quality in qualities]
+    target, red = (grades.count(grade) / len(grades) for grade in (Grade.TARGET, Grade.RED))
+    return MeasureSummary(fmean(values), float(median(values)), target, red)
 
 
-def _together(tallies: Iterable[Tally]) -> Tally:
+def _together(tallies: Iterable[SourceRelevance]) -> SourceRelevance:
     every = tuple(tallies)
-    return Tally(sum(one.count for one in every), math.fsum(one.total for one in every))
+    return SourceRelevance(sum(tally.count for tally in every), math.fsum(tally.total for tally in every))
 
 
 def quality_json(quality: Quality) -> dict[str, Any]:
@@ -178,7 +165,7 @@ def quality_json(quality: Quality) -> dict[str, Any]:
         "status": quality.status.value,
         "measures": {
             measure.value: {"value": _rounded(quality.value(measure)), "grade": quality.grade(measure).value}
-            for measure in Measure
+            for measure in QualityMeasure
         },
         "sources": _sources_json(quality.sources),
         "degraded": list(quality.degraded),
@@ -190,13 +177,8 @@ def summary_json(summary: QualitySummary) -> dict[str, Any]:
     return {
         "queries": summary.queries,
         "measures": {
-            measure.value: {
-                "mean": _rounded(one.mean),
-                "median": _rounded(one.median),
-                "on_target": _rounded(one.on_target),
-                "red": _rounded(one.red),
-            }
-            for measure, one in summary.measures.items()
+            measure.value: {name: _rounded(value) for name, value in asdict(figures).items()}
+            for measure, figures in summary.measures.items()
         },
         "sources": _sources_json(summary.sources),
         "statuses": {status.value: count for status, count in summary.statuses.items()},
@@ -205,10 +187,10 @@ def summary_json(summary: QualitySummary) -> dict[str, Any]:
     }
 
 
-def _sources_json(sources: Mapping[Source, Tally]) -> dict[str, Any]:
+def _sources_json(sources: Mapping[FoundBy, SourceRelevance]) -> dict[str, Any]:
     return {
-        source.value: {"count": one.count, "mean_relevance": None if one.mean is None else _rounded(one.mean)}
-        for source, one in sources.items()
+        source.value: {"count": tally.count, "mean_relevance": None if tally.mean is None else _rounded(tally.mean)}
+        for source, tally in sources.items()
     }
 
 

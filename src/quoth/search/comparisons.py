@@ -1,15 +1,15 @@
-"""Comparisons: the things that a question sets side by side, `compare X and Y`, `which is better, X or Y`."""
+"""Find the things that a question compares: `compare X and Y`, `which is better, X or Y`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
-from quoth.text.words import FIXED_PAIRS, FUNCTION_WORDS
+from quoth.language.words import FIXED_PAIRS, FUNCTION_WORDS
 
 GLUE = "\ue000"
-"""Stands for a space inside an expression that is one thing: `terms and conditions`."""
+"""Replaces the spaces inside an expression that must not be split: `terms and conditions`."""
 
 _NO_MORE = r"(?!(?:aft|cent|eith|fertiliz|nev|neith|numb|oth|ov|pow|rath|riv|und|wat|wheth|wint|summ)er\b)"
 _LATER = rf"{_NO_MORE}\w{{2,}}er(?=\s(?:for|in|on|to|than|at|under)\b|$)"
@@ -57,19 +57,19 @@ _NOT_A_THING = re.compile(
 )
 _FIXED = re.compile(r"\b([\w'’]+)\s+and\s+([\w'’]+)", re.IGNORECASE)
 _LONGEST = 7
-"""Words; a longer run between `compare` and `and` is hardly the name of one thing."""
+"""Words. A longer phrase between `compare` and `and` is unlikely to name a single thing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One of the things listed. `text` names it; `asked` is the question about it alone."""
+    """An item of a comparison or list: `text` names it, `question` asks about it alone."""
 
     text: str
-    asked: str
+    question: str
 
 
 def glued(text: str) -> str:
-    """The text with the spaces of fixed expressions and repeated names replaced by `GLUE`."""
+    """Replace the spaces of fixed expressions and repeated words (`X and X`) with `GLUE`."""
 
     def glue(match: re.Match[str]) -> str:
         left, right = match[1].lower(), match[2].lower()
@@ -83,7 +83,7 @@ def unglued(text: str) -> str:
 
 
 def compared(text: str) -> tuple[Member, ...]:
-    """The things that a question compares, in its order; () when it compares none."""
+    """Return the things that a question compares, in the order asked; () when it compares nothing."""
     for frame in _FRAMES:
         if (match := frame.match(text)) is None:
             continue
@@ -95,36 +95,33 @@ def compared(text: str) -> tuple[Member, ...]:
 
 
 def _members(listed: list[str], *, of: str, rest: str) -> tuple[Member, ...]:
-    """`the depth of canola` and `wheat` share `the depth of`."""
+    """Return a member for each listed name; in `the depth of canola` and `wheat`, both get `the depth of`."""
     shared = _SHARED.match(listed[0])
     before = ""
-    if shared and not any(len(one.split()) > 2 or _ARTICLE.match(one) for one in listed[1:]):
+    if shared and not any(len(item.split()) > 2 or _ARTICLE.match(item) for item in listed[1:]):
         before, listed = shared["shared"] + " ", [shared["own"], *listed[1:]]
-    names = [_ARTICLE.sub("", one.strip()) for one in listed]
+    names = [_ARTICLE.sub("", item.strip()) for item in listed]
     if not all(map(_is_a_thing, names)):
         return ()
     return tuple(Member(unglued(name), unglued(" ".join(f"{before}{name} {of} {rest}".split()))) for name in names)
 
 
 def _versus(text: str) -> tuple[Member, ...]:
-    """`X versus Y` inside another question: the content words beside `versus`, at most three."""
-    pieces = _VERSUS.split(text)
-    if len(pieces) < 2:
+    """Return the members of `X versus Y` inside another question: up to three content words on either side."""
+    segments = _VERSUS.split(text)
+    if len(segments) < 2:
         return ()
-    first = list(_run(pieces[0].split()[::-1]))[::-1]
-    last = list(_run(pieces[-1].split()))
-    names = [" ".join(first), *(one.strip() for one in pieces[1:-1]), " ".join(last)]
+    first = list(takewhile(_is_content, segments[0].split()[:-4:-1]))[::-1]
+    last = list(takewhile(_is_content, segments[-1].split()[:3]))
+    names = [" ".join(first), *(name.strip() for name in segments[1:-1]), " ".join(last)]
     if not all(map(_is_a_thing, names)):
         return ()
-    before, after = pieces[0].split()[: -len(first)], pieces[-1].split()[len(last) :]
+    before, after = segments[0].split()[: -len(first)], segments[-1].split()[len(last) :]
     return tuple(Member(unglued(name), unglued(" ".join([*before, name, *after]))) for name in names)
 
 
-def _run(words: list[str]) -> Iterator[str]:
-    for word in words[:3]:
-        if word.lower().strip(",") in FUNCTION_WORDS or word.endswith((",", ":", ";")):
-            return
-        yield word
+def _is_content(word: str) -> bool:
+    return word.lower().strip(",") not in FUNCTION_WORDS and not word.endswith((",", ":", ";"))
 
 
 def _is_a_thing(name: str) -> bool:

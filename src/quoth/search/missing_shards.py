@@ -1,16 +1,16 @@
-"""What to say about a result where a part of the index could not be asked."""
+"""Describe what a result may lack when some shards of the index were unavailable."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 
+from quoth.language.words import listed
 from quoth.protocols import Reader
 from quoth.types import Filters
 
 
-class Result(Enum):
-    """What was made of the parts that could be asked, and what a missing one may mean for it."""
+class PartialResult(Enum):
+    """The kind of a result, with what the missing shards may mean for it."""
 
     ANSWER = "a better sentence, or one that says otherwise, may be in {it}, and the confidence may differ."
     ABSTENTION = "the answer may be in {it}, so that nothing was found is no sign that there is none."
@@ -22,23 +22,17 @@ _INSIDE = (
     "every document that was asked for is there, but how rare each word is was counted without {it}: scores and "
     "confidence may differ, and with them what is close to a limit."
 )
-
-
 _INSIDE_NOTHING = (
     "every document that was asked for is there, but words that only {it} may hold count as unknown here, and how rare "
     "each word is was counted without {it}: with {it}, there may be an answer."
 )
 
 
-def lacking(reader: Reader, filters: Filters, result: Result) -> tuple[str, ...]:
-    """A sentence for people about the parts that are missing; none where nothing is. `filters` are the asker's own."""
+def missing_shards_note(reader: Reader, filters: Filters, result: PartialResult) -> tuple[str, ...]:
+    """Return a note for people about missing shards, () without any; `filters` are those that the caller gave."""
     if not reader.missing:
         return ()
-    inside = _INSIDE_NOTHING if result in {Result.ABSTENTION, Result.NO_PASSAGES} else _INSIDE
-    said = result.value if reader.may_lack(filters) else inside
+    inside = _INSIDE_NOTHING if result in {PartialResult.ABSTENTION, PartialResult.NO_PASSAGES} else _INSIDE
+    effect = result.value if reader.may_lack(filters) else inside
     it = "it" if len(reader.missing) == 1 else "them"
-    return (f"Without {_listed(reader.missing)} of the index, which could not be asked: {said.format(it=it)}",)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return (f"Without {listed(reader.missing, 'and')} of the index, which could not be asked: {effect.format(it=it)}",)

@@ -1,4 +1,4 @@
-"""Question analysis: what is asked for, in words to search by and in things the question takes for granted."""
+"""Analyse a question: its kind, the words to search for, and the entities and quantities it presumes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from quoth.corpus.tags import matcher
+from quoth.domain.profile import Facet, Profile, TagValue
+from quoth.domain.tags import matcher
 from quoth.errors import QuestionError
-from quoth.profile import Facet, Profile, TagValue
+from quoth.language.entities import entities
+from quoth.language.quantities import quantities
+from quoth.language.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS, fold, singular
 from quoth.settings import RetrievalSettings
-from quoth.text.entities import entities
-from quoth.text.fold import fold, singular
-from quoth.text.quantities import quantities
-from quoth.text.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS
-from quoth.types import Analysis, Entity, EntityKind, Filters, Quantity, Question, QuestionKind, Tags
+from quoth.types import Analysis, Entity, EntityKind, Filters, Quantity, Question, QuestionKind
 
 LEXICAL_WEIGHTS = {
     QuestionKind.GENERAL: 0.30,
@@ -24,7 +23,7 @@ LEXICAL_WEIGHTS = {
     QuestionKind.MEANING: 0.20,
     QuestionKind.LOCATION: 0.60,
 }
-"""Weight of the lexical score by kind of question; the dense score has the rest."""
+"""Weight of the lexical score for each kind of question; the dense score gets the rest."""
 
 _MAX_TERMS = 64
 _MEANING = re.compile(
@@ -34,24 +33,25 @@ _LOCATION = re.compile(
     r"\bwhere (?:is|are|does|do) .*\b(?:mention|say|state|address|cover|discuss|describe)"
     r"|\bwhich (?:section|document|article|page|paragraph|clause)\b"
 )
-# `lower than the guidelines say`: what is compared with something stands elsewhere as well.
+# In `lower than the guidelines say`, the guidelines are not the only documents that can answer.
 _COMPARED = re.compile(r"\b(?:than|versus|vs|compare[ds]?)\b")
 _SEARCH_WORD = re.compile(r"[^\W_](?:[\w'’./%°&+-]*[\w%])?")
 _CONTRACTION = re.compile(
-    # A part of a word (`n't`, `'re`) needs the rest of it in front; `'dry'` only begins like `'d`.
+    # A suffix (`n't`, `'re`) must follow a word; `'dry'` only starts like `'d`.
     "|".join(
-        (r"(?<=\w)" if plain.startswith(" ") else r"\b") + re.escape(one) + r"\b" for one, plain in CONTRACTIONS.items()
+        (r"(?<=\w)" if plain.startswith(" ") else r"\b") + re.escape(contraction) + r"\b"
+        for contraction, plain in CONTRACTIONS.items()
     ),
     re.IGNORECASE,
 )
 
 
 def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings) -> Analysis:
-    """What the question asks for; `QuestionError` for one that cannot be asked."""
+    """Analyse the question; raise `QuestionError` when it has no words or is too long."""
     text = _checked(question.text, settings.max_question_characters)
     search_text = normalise(text)
     presumed = _presumed_entities(text, profile)
-    exact = any(one.kind in {EntityKind.QUOTED, EntityKind.CODE} for one, *_ in presumed)
+    exact = any(entity.kind in {EntityKind.QUOTED, EntityKind.CODE} for entity, *_ in presumed)
     kind = question_kind(search_text, exact=exact)
     lexical, semantic = _weights(kind, settings)
     types = _document_types(search_text, question.filters, profile) if settings.detect_types else {}
@@ -60,7 +60,7 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
         search_text=search_text,
         kind=kind,
         terms=_terms(search_text, profile),
-        tags=_tags(search_text, profile),
+        tags={facet.name: values for facet in profile.facets if (values := matcher(facet)(search_text))},
         entities=presumed,
         quantities=_presumed_quantities(text),
         document_types=tuple(types),
@@ -71,7 +71,7 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
 
 
 def _weights(kind: QuestionKind, settings: RetrievalSettings) -> tuple[float, float]:
-    """The lexical and the semantic weight: as set, else by the kind; one of them alone gives the other the rest."""
+    """Return the lexical and the semantic weight: as set, else by kind; one set alone leaves the rest to the other."""
     lexical, semantic = settings.alpha_lexical, settings.alpha_semantic
     if lexical is None:
         lexical = LEXICAL_WEIGHTS[kind] if semantic is None else 1 - semantic
@@ -90,7 +90,7 @@ def _checked(text: str, limit: int) -> str:
 
 
 def normalise(text: str) -> str:
-    """The question for search: compatibility forms, white space and contractions made plain, case kept."""
+    """Return the question for search: NFKC form, single spaces, contractions written out, no final punctuation."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'")
     plain = _CONTRACTION.sub(_written_out, plain) if "'" in plain else plain
     return re.sub(r"[\s?!.]+$", "", " ".join(plain.split()))
@@ -102,7 +102,7 @@ def _written_out(contraction: re.Match[str]) -> str:
 
 
 def question_kind(search_text: str, *, exact: bool) -> QuestionKind:
-    """`exact` tells that the question holds a quoted phrase or a code."""
+    """Return the kind; `exact` is True when the question contains a quoted phrase or a code."""
     folded = fold(search_text)
     if _MEANING.search(folded):
         return QuestionKind.MEANING
@@ -112,7 +112,7 @@ def question_kind(search_text: str, *, exact: bool) -> QuestionKind:
 
 
 def _terms(search_text: str, profile: Profile) -> tuple[tuple[str, ...], ...]:
-    """The content words, each with its synonyms; all words when there is no content word."""
+    """Return the content words, each followed by its synonyms; all words when none is a content word."""
     words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
     content = [word for word in words if fold(word) not in FUNCTION_WORDS] or words
     synonyms = synonyms_of(profile.facets, profile.synonyms)
@@ -121,7 +121,7 @@ def _terms(search_text: str, profile: Profile) -> tuple[tuple[str, ...], ...]:
 
 @lru_cache(maxsize=8)
 def synonyms_of(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
-    """For each single word of a group of synonyms, the others."""
+    """Map each single word of a group of synonyms, folded and singular, to the other members."""
     of_tags = ((value.name, *value.synonyms) for facet in facets for value in facet.values)
     return {
         singular(fold(word)): tuple(other for other in group if other != word)
@@ -132,37 +132,32 @@ def synonyms_of(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) 
 
 
 def _presumed_entities(text: str, profile: Profile) -> tuple[tuple[Entity, ...], ...]:
-    """Names, years, codes and the like, and the values of presumed facets, each with its other names."""
+    """Return the entities and the values of presumed facets in the question, each followed by its synonyms."""
     synonyms = synonyms_of(profile.facets, profile.synonyms)
-    found = {
-        fold(one.text): (one, *(named(other) for other in synonyms.get(singular(fold(one.text)), ())))
-        for one in entities(text)
+    presumed = {
+        (name := fold(entity.text)): (entity, *map(name_entity, synonyms.get(singular(name), ())))
+        for entity in entities(text)
     }
     for facet in profile.facets:
         for value in mentioned_values(facet, text) if facet.presumed else ():
             words = (value.name, *value.synonyms, *value.keywords)
-            found.setdefault(fold(value.name), tuple(map(named, words)))
-    return tuple(found.values())
+            presumed.setdefault(fold(value.name), tuple(map(name_entity, words)))
+    return tuple(presumed.values())
 
 
-def named(text: str) -> Entity:
+def name_entity(text: str) -> Entity:
     return Entity(text, EntityKind.NAME, tuple(singular(word) for word in fold(text).split()))
 
 
 def mentioned_values(facet: Facet, text: str) -> list[TagValue]:
-    """The facet's values that the text mentions, those without a tag of their own included."""
+    """Return the values of the facet that the text mentions, including `others`, which have no tag."""
     everything = (*facet.values, *(TagValue(name, (), ()) for name in facet.others))
-    found = matcher(replace(facet, values=everything))(text)
-    return [value for value in everything if value.name in found]
-
-
-def _tags(search_text: str, profile: Profile) -> Tags:
-    found = {facet.name: matcher(facet)(search_text) for facet in profile.facets}
-    return {facet: values for facet, values in found.items() if values}
+    names = matcher(replace(facet, values=everything))(text)
+    return [value for value in everything if value.name in names]
 
 
 def _document_types(search_text: str, filters: Filters, profile: Profile) -> dict[str, bool]:
-    """The document types that the question names, each with whether it is asked for; what the asker chose wins."""
+    """Return the document types that the question names, unless it is filtered: True if asked for, False for a hint."""
     if filters.document_types or filters.doc_ids:
         return {}
     folded = fold(search_text)
@@ -174,27 +169,29 @@ def _document_types(search_text: str, filters: Filters, profile: Profile) -> dic
 
 
 def _named_by(patterns: Iterable[re.Pattern[str]], folded: str) -> bool:
-    return any(not _COMPARED.search(folded[: match.start()]) for one in patterns for match in one.finditer(folded))
+    return any(
+        not _COMPARED.search(folded[: match.start()]) for pattern in patterns for match in pattern.finditer(folded)
+    )
 
 
 def _presumed_quantities(text: str) -> tuple[Quantity, ...]:
-    """Quantities that the question takes as a fact of the corpus.
+    """Return the quantities that the question assumes the corpus states.
 
     `May a fence be 12 feet high?` and `What if it rains 20 mm?` ask about a quantity; they do not presume it. A
-    question for the place where something is said presumes all of it.
+    question about where something is stated presumes all its quantities.
     """
-    words = fold(text).split()
-    if not words or words[0] in POLAR_OPENERS:
+    folded = fold(text)
+    if not folded.strip() or folded.split()[0] in POLAR_OPENERS:
         return ()
-    if _LOCATION.search(fold(text)):
+    if _LOCATION.search(folded):
         return quantities(text)
-    return tuple(one for one in quantities(text) if not _is_supposed(text[: one.span.start]))
-
-
-def _is_supposed(before: str) -> bool:
-    """Whether the words before a quantity make it a case: an `if` for all that follows, a `when` for its clause."""
-    clause = re.split(r"[,;:.?!]\s", fold(before))
-    return bool(CONDITIONALS & set(fold(before).split()) - _OF_A_CLAUSE or _OF_A_CLAUSE & set(clause[-1].split()))
+    return tuple(quantity for quantity in quantities(text) if not _is_supposed(fold(text[: quantity.span.start])))
 
 
 _OF_A_CLAUSE = frozenset({"when", "whenever", "with"})
+
+
+def _is_supposed(before: str) -> bool:
+    """Return whether a quantity is hypothetical: after `if` anywhere before it, or `when` in its own clause."""
+    clause = re.split(r"[,;:.?!]\s", before)[-1]
+    return bool((CONDITIONALS - _OF_A_CLAUSE) & set(before.split()) or _OF_A_CLAUSE & set(clause.split()))

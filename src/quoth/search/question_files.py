@@ -1,16 +1,14 @@
-"""Questions from text (one a line) or JSONL; a line that cannot be read is named and the others go on."""
+"""Read questions from a text file (one per line) or JSONL; an unreadable line does not stop the others."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
-from itertools import chain
 from typing import Any
 
 from quoth.errors import QuestionError
-from quoth.types import NO_FILTERS, Filters, Question
+from quoth.types import NO_FILTERS, Filters, Question, checked_day
 
 _OWN_NAMES = frozenset({"tags", "document_type", "is_binding", "doc_id", "as_of"})
 
@@ -22,19 +20,17 @@ class UnreadableLine:
 
 
 def read_questions(lines: Iterable[str]) -> Iterator[Question | UnreadableLine]:
-    """JSONL when the first line with text begins with `{`, else one question a line; blank lines are skipped."""
-    numbered = ((number, line.removeprefix("\ufeff").strip()) for number, line in enumerate(lines, 1))
-    kept = ((number, line) for number, line in numbered if line)
-    first = next(kept, None)
-    if first is None:
-        return
-    is_json = first[1].startswith("{")
-    for number, line in chain([first], kept):
-        yield _from_json(number, line) if is_json else Question(str(number), line, NO_FILTERS)
+    """Yield the question or the error of each line that is not blank; JSONL when the first of them starts with `{`."""
+    is_json: bool | None = None
+    for number, raw in enumerate(lines, 1):
+        line = raw.removeprefix("\ufeff").strip()
+        if line:
+            is_json = line.startswith("{") if is_json is None else is_json
+            yield _from_json(number, line) if is_json else Question(str(number), line, NO_FILTERS)
 
 
 def question_of(content: Mapping[str, Any], *, default_id: str) -> Question:
-    """A question from a JSON object; `ValueError` says what is wrong with it."""
+    """Read a question from a JSON object; raise `ValueError` with the reason when it is invalid."""
     text, given = content.get("question"), content.get("id")
     if not isinstance(text, str):
         raise ValueError('it has no "question" text')
@@ -60,11 +56,11 @@ def _filters(content: Mapping[str, Any]) -> Filters:
     given = content.get("filters") or {}
     if not isinstance(given, dict):
         raise ValueError('"filters" must be an object')
-    tags = dict(given.get("tags") or {}) if isinstance(given.get("tags") or {}, dict) else None
-    if tags is None:
+    tags = given.get("tags") or {}
+    if not isinstance(tags, dict):
         raise ValueError('"filters.tags" must be an object')
     # Any other name is a facet of the profile: {"crop": "canola"} is short for {"tags": {"crop": "canola"}}.
-    tags |= {key: value for key, value in given.items() if key not in _OWN_NAMES}
+    tags = tags | {key: value for key, value in given.items() if key not in _OWN_NAMES}
     binding = given.get("is_binding")
     if binding is not None and not isinstance(binding, bool):
         raise ValueError('"filters.is_binding" must be true or false')
@@ -84,16 +80,8 @@ def _day(value: object) -> str | None:
         raise ValueError(f'"filters.as_of": {error}') from error
 
 
-def checked_day(value: object) -> str:
-    """A day as `YYYY-MM-DD`; `QuestionError` for anything else, since dates are compared as texts."""
-    try:
-        return date.fromisoformat(str(value)).isoformat()
-    except ValueError as error:
-        raise QuestionError(f"'{value}' is no day", hint="Write it as YYYY-MM-DD, for example 2022-04-01.") from error
-
-
 def _texts(value: object, name: str) -> tuple[str, ...]:
     values = [] if value is None else value if isinstance(value, list) else [value]
-    if not all(isinstance(one, str) for one in values):
+    if not all(isinstance(item, str) for item in values):
         raise ValueError(f'"{name}" must be a text or a list of texts')
     return tuple(values)

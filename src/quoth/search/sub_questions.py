@@ -1,7 +1,7 @@
-"""Parts of a question: what it asks about one by one, each as a question of its own.
+"""Split a question into sub-questions that can be searched separately.
 
-Splitting is cautious: two nouns are two parts only where the question compares them, asks about each, or where they are
-values of one facet, codes, or numbered names of one kind. `Terms and conditions` is one thing.
+Splitting is cautious. Two nouns make two sub-questions only when the question compares them or asks about each, or when
+they are values of the same facet, codes, or numbered names of the same kind. `Terms and conditions` is a single thing.
 """
 
 from __future__ import annotations
@@ -11,33 +11,31 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from quoth.profile import Facet, Profile
-from quoth.retrieve.clauses import clauses
-from quoth.retrieve.comparisons import Member, compared, glued, unglued
-from quoth.retrieve.question import analyse, mentioned_values, named, synonyms_of
+from quoth.domain.profile import Facet, Profile
+from quoth.language.entities import entities
+from quoth.language.words import FUNCTION_WORDS, fold, singular
+from quoth.search.clauses import clauses
+from quoth.search.comparisons import Member, compared, glued, unglued
+from quoth.search.question_analysis import analyse, mentioned_values, name_entity, synonyms_of
 from quoth.settings import RetrievalSettings
-from quoth.text.entities import entities
-from quoth.text.fold import fold, singular
-from quoth.text.words import FUNCTION_WORDS
-from quoth.types import Analysis, Entity, EntityKind, Part, Question
+from quoth.types import Analysis, Entity, EntityKind, SubQuestion
 
 _MOST = 4
-"""A question with more parts than this is searched as one."""
+"""A question with more sub-questions than this is not split."""
 _WORD = re.compile(r"[^\W_](?:[\w'’./%°&+-]*[\w%])?")
 _PRONOUN = re.compile(r"\b(?:it|its|they|them|their|this|that|these|those|he|she|his|her)\b", re.IGNORECASE)
 _COMMA = r"\s*,\s+"
 _AND = r"\s*,?\s+(?:and|&|as\s+well\s+as)\s+"
 _MODIFIER = r"(?:(?:for|in|on|of|the|a|an)\s+)?(?:(?!and\b|or\b)[a-z-]+\s+)?"
 _BETWEEN = re.compile(rf"(?:(?P<last>{_AND})|{_COMMA})(?P<own>{_MODIFIER})", re.IGNORECASE)
-# Words beside a list that make it one thing: `a corn and soybean rotation`, `between corn and soybean`.
+# Words beside a list that make it a single thing: `a corn and soybean rotation`, `between corn and soybean`.
 _ONE_BEFORE = re.compile(
     r"\b(?:between|mixed|mixing|combined|combining|combination\s+of|mix(?:ture)?s?\s+of|rotations?\s+of|along\s+with"
     r"|such\s+as|like|including)\s+(?:the\s+)?(?:\w+\s+)?$",
     re.IGNORECASE,
 )
 _ONE_AFTER = re.compile(
-    r"\s*-?\s*(?:rotations?|mix(?:es|ture|tures)?|blends?|intercrop\w*|systems?|sequences?|combinations?|together)\b",
-    re.IGNORECASE,
+    r"\s*-?\s*(?:rotations?|mix(?:es|ture|tures)?|blends?|systems?|sequences?|combinations?|together)\b", re.IGNORECASE
 )
 _NUMBERED = re.compile(
     r"\b(?P<head>[A-Z][a-z]+?)s\s+(?P<numbers>\d[\w.-]*(?:\s*,\s+\d[\w.-]*)*,?\s+and\s+\d[\w.-]*\b)(?!\s*%)"
@@ -48,9 +46,8 @@ _ENDS_A_NAME = re.compile(r"$|[?,;:]|\s(?:and|as|in|on|for|with|under|at|by|of|d
 _OF = re.compile(r"(?:^|\s)(?P<before>[a-z][\w-]*)\s+(?:of|for|about|under)\s+(?:the\s+)?$")
 
 
-def parts_of(analysis: Analysis, *, profile: Profile, settings: RetrievalSettings) -> tuple[Part, ...]:
-    """The parts of a question, in its order; () when it asks for one thing."""
-    question = analysis.question
+def sub_questions_of(analysis: Analysis, *, profile: Profile, settings: RetrievalSettings) -> tuple[SubQuestion, ...]:
+    """Return the sub-questions in the order asked; empty when the question asks for a single thing."""
     text = glued(analysis.search_text)
     separate = tuple(map(unglued, clauses(text)))
     members = (
@@ -58,61 +55,47 @@ def parts_of(analysis: Analysis, *, profile: Profile, settings: RetrievalSetting
     )
     if not 2 <= len(members) <= _MOST:
         return ()
-    own = [
-        _distinguishing(member.text, _others(members, place, whole=bool(separate)), profile)
-        for place, member in enumerate(members)
-    ]
+    own = []
+    for member in members:
+        others = [other.question if separate else other.text for other in members if other is not member]
+        own.append(_distinguishing(member.text, others, profile))
     if not (any(own) if separate else all(own)):
         return ()
-    return tuple(
-        Part(
-            text=member.text,
-            analysis=replace(
-                analyse(Question(question.id, member.asked, question.filters), profile=profile, settings=settings),
-                document_types=analysis.document_types,
-                types_asked=analysis.types_asked,
-            ),
-            distinguishing=groups,
-            clause=bool(separate),
-        )
-        for member, groups in zip(members, own, strict=True)
-    )
+    sub_questions = []
+    for member, groups in zip(members, own, strict=True):
+        part = analyse(replace(analysis.question, text=member.question), profile=profile, settings=settings)
+        part = replace(part, document_types=analysis.document_types, types_asked=analysis.types_asked)
+        sub_questions.append(SubQuestion(member.text, part, groups, clause=bool(separate)))
+    return tuple(sub_questions)
 
 
-def _others(members: Sequence[Member], place: int, *, whole: bool) -> list[str]:
-    """What the other parts say; `whole` with what they leave unsaid."""
-    others = [*members[:place], *members[place + 1 :]]
-    return [one.asked if whole else one.text for one in others]
-
-
-def _with_context(asked: Sequence[str], profile: Profile) -> tuple[Member, ...]:
-    """Later clauses with what the first one is about, where they only point to it: `when is it harvested, canola`."""
-    topics = _topics(asked[0], profile)
-    context = topics or _content(asked[0])
-    found = [Member(asked[0], asked[0])]
-    for clause in asked[1:]:
-        points = _PRONOUN.search(clause) is not None
-        needed = () if _topics(clause, profile) else context if points else topics
-        found.append(Member(clause, ", ".join([clause, " ".join(needed)]) if needed else clause))
-    return tuple(found)
+def _with_context(questions: Sequence[str], profile: Profile) -> tuple[Member, ...]:
+    """Add the topic of the first clause to later clauses that name none: `when is it harvested, canola`."""
+    topics = _topics(questions[0], profile)
+    context = topics or _content(questions[0])
+    members = [Member(questions[0], questions[0])]
+    for clause in questions[1:]:
+        needed = () if _topics(clause, profile) else context if _PRONOUN.search(clause) else topics
+        members.append(Member(clause, f"{clause}, {' '.join(needed)}" if needed else clause))
+    return tuple(members)
 
 
 def _with_topic(members: Sequence[Member], profile: Profile) -> tuple[Member, ...]:
-    """`Swathing` of `swathing or straight-cutting canola` with the canola that both are about."""
+    """Add the shared topic to members without it: `swathing` of `swathing or straight-cutting canola` gets `canola`."""
     topics = list(dict.fromkeys(topic for member in members for topic in _values(member.text, profile)))
     return tuple(
-        Member(one.text, one.asked if _values(one.asked, profile) else " ".join([one.asked, *topics]))
-        for one in members
+        member if _values(member.question, profile) else Member(member.text, " ".join([member.question, *topics]))
+        for member in members
     )
 
 
 def _topics(text: str, profile: Profile) -> list[str]:
-    """The particular things that a text names: entities, and values of facets that questions presume."""
-    return list(dict.fromkeys([*(one.text for one in entities(text)), *_values(text, profile)]))
+    """Return the entities and the values of presumed facets that a text names, each once."""
+    return list(dict.fromkeys([*(entity.text for entity in entities(text)), *_values(text, profile)]))
 
 
 def _values(text: str, profile: Profile) -> list[str]:
-    """The words of a text that name a value of a presumed facet."""
+    """Return the words of a text that name a value of a presumed facet, as written."""
     return [text[start:end] for facet in profile.facets if facet.presumed for start, end, _ in _spans(facet)(text)]
 
 
@@ -121,25 +104,25 @@ def _content(text: str) -> list[str]:
 
 
 def _distinguishing(name: str, others: Sequence[str], profile: Profile) -> tuple[tuple[Entity, ...], ...]:
-    """What only this part names: values of presumed facets with all their words, or else its own content words."""
+    """Return what only this sub-question names, each with its synonyms: facet values, or else its own content words."""
     rest = " / ".join(others)
     if (particular := _particular(name)) is not None:
         return ((particular,),)
     presumed = [facet for facet in profile.facets if facet.presumed]
     for facet in presumed:
-        values = [one for one in mentioned_values(facet, name) if one not in mentioned_values(facet, rest)]
+        values = [value for value in mentioned_values(facet, name) if value not in mentioned_values(facet, rest)]
         if values and all(mentioned_values(facet, other) for other in others):
-            return tuple(tuple(map(named, (one.name, *one.synonyms, *one.keywords))) for one in values)
+            return tuple(tuple(map(name_entity, (value.name, *value.synonyms, *value.keywords))) for value in values)
     known = {singular(fold(word)) for word in _content(rest)}
     own = [word for word in dict.fromkeys(_content(name)) if singular(fold(word)) not in known]
-    # `Swathing or straight-cutting canola`: canola is what both are about, not what tells them apart.
+    # `Swathing or straight-cutting canola`: both are about canola, so it does not distinguish them.
     words = [word for word in own if not any(_spans(facet)(word) for facet in presumed)] or own
     synonyms = synonyms_of(profile.facets, profile.synonyms)
-    return tuple(tuple(map(named, (word, *synonyms.get(singular(fold(word)), ())))) for word in words)
+    return tuple(tuple(map(name_entity, (word, *synonyms.get(singular(fold(word)), ())))) for word in words)
 
 
 def _particular(name: str) -> Entity | None:
-    """A year, a code or a numbered name as one thing: the 47 of `Lot 47` alone tells nothing."""
+    """Return a year, a code or a numbered name as a single entity, else None: `47` alone does not identify `Lot 47`."""
     words = tuple(map(singular, fold(name).split()))
     if len(words) > 3 or not any(character.isdigit() for character in words[-1]):
         return None
@@ -149,21 +132,23 @@ def _particular(name: str) -> Entity | None:
 
 
 def _listed(text: str, profile: Profile) -> tuple[Member, ...]:
-    """`for canola and wheat`, `on Lots 47 and 112`: members of one list, each put in the place of all."""
+    """Return the question once for each item of a list (`for canola and wheat`, `on Lots 47 and 112`), or ()."""
     if numbered := _NUMBERED.search(text):
         numbers = re.split(r"\s*,?\s+and\s+|\s*,\s+", numbered["numbers"])
-        return tuple(_instead(text, numbered.span(), f"{numbered['head']} {number}") for number in numbers)
+        return tuple(_replaced(text, numbered.span(), f"{numbered['head']} {number}") for number in numbers)
     for facet in profile.facets:
-        if run := _run(text, list(_spans(facet)(text))):
+        if run := _run(text, list(_spans(facet)(text)), combined_by=facet.combined_by):
             return run
-    return _run(text, list(_particulars(text)))
+    return _run(text, list(_particulars(text)), combined_by=())
 
 
-def _run(text: str, spans: Sequence[tuple[int, int, str]]) -> tuple[Member, ...]:
-    """The first list among the spans, its members different things; () when there is none."""
-    for place in range(len(spans)):
-        run, starts = [spans[place]], [spans[place][0]]
-        for following in spans[place + 1 :]:
+def _run(
+    text: str, spans: Sequence[tuple[int, int, str]], *, combined_by: Sequence[re.Pattern[str]]
+) -> tuple[Member, ...]:
+    """Return the members of the first list of different things among the spans; () when there is none."""
+    for index in range(len(spans)):
+        run, starts = [spans[index]], [spans[index][0]]
+        for following in spans[index + 1 :]:
             joint = _BETWEEN.fullmatch(text, run[-1][1], following[0])
             if joint is None:
                 break
@@ -171,20 +156,25 @@ def _run(text: str, spans: Sequence[tuple[int, int, str]]) -> tuple[Member, ...]
             starts.append(joint.start("own"))
             if joint["last"]:
                 whole = (run[0][0], run[-1][1])
-                if _one_thing(text, whole) or len({value for _, _, value in run}) < len(run):
+                if _is_one_thing(text, whole, combined_by) or len({value for _, _, value in run}) < len(run):
                     break
                 return tuple(
-                    _instead(text, whole, text[start:end].strip())
+                    _replaced(text, whole, text[start:end].strip())
                     for start, (_, end, _) in zip(starts, run, strict=True)
                 )
     return ()
 
 
-def _one_thing(text: str, span: tuple[int, int]) -> bool:
-    return _ONE_BEFORE.search(text[: span[0]]) is not None or _ONE_AFTER.match(text, span[1]) is not None
+def _is_one_thing(text: str, span: tuple[int, int], combined_by: Sequence[re.Pattern[str]]) -> bool:
+    behind = fold(text[span[1] :]).lstrip().removeprefix("-").lstrip()
+    return (
+        _ONE_BEFORE.search(text[: span[0]]) is not None
+        or _ONE_AFTER.match(text, span[1]) is not None
+        or any(pattern.match(behind) for pattern in combined_by)
+    )
 
 
-def _instead(text: str, span: tuple[int, int], member: str) -> Member:
+def _replaced(text: str, span: tuple[int, int], member: str) -> Member:
     bare = re.sub(r"^(?:(?:for|in|on|of|the|an?)\s+)+", "", member, flags=re.IGNORECASE)
     if before := text[: span[0]].split()[-1:]:
         bare = bare.removeprefix(f"{before[0]} ")  # `for storing corn and for storing wheat`
@@ -193,8 +183,8 @@ def _instead(text: str, span: tuple[int, int], member: str) -> Member:
 
 @lru_cache(maxsize=64)
 def _spans(facet: Facet) -> Callable[[str], tuple[tuple[int, int, str], ...]]:
-    """A function that finds the words of a facet in a text, each with its place and the value it stands for."""
-    value_of = {fold(one): one for one in facet.others} | {
+    """Return a function that finds the words of a facet in a text, each as (start, end, value)."""
+    value_of = {fold(name): name for name in facet.others} | {
         fold(word): value.name for value in facet.values for word in (value.name, *value.synonyms, *value.keywords)
     }
     longest_first = sorted(value_of, key=lambda word: (-len(word), word))
@@ -203,27 +193,27 @@ def _spans(facet: Facet) -> Callable[[str], tuple[tuple[int, int, str], ...]]:
     def find(text: str) -> tuple[tuple[int, int, str], ...]:
         if not value_of:
             return ()
-        found = ((match.start(), match.end(), value_of.get(fold(match[1]))) for match in pattern.finditer(text))
-        return tuple((start, end, value) for start, end, value in found if value is not None)
+        matches = ((match.start(), match.end(), value_of.get(fold(match[1]))) for match in pattern.finditer(text))
+        return tuple((start, end, value) for start, end, value in matches if value is not None)
 
     return find
 
 
 def _particulars(text: str) -> Iterator[tuple[int, int, str]]:
-    """Places of what may be one subject of several: codes, numbered names, and names in `the capitals of X and Y`."""
+    """Yield (start, end, folded text) of codes, numbered names, names after `of`, and with `each` of all entities."""
     plain = unglued(text)
     each = _EACH.search(text) is not None
-    place = 0
-    after_one = False
+    end = 0
+    in_list = False
     for entity in entities(plain):
-        start = plain.find(entity.text, place)
-        place = start + len(entity.text)
+        start = plain.find(entity.text, end)
+        end = start + len(entity.text)
         numbered = entity.kind is EntityKind.CODE or (entity.kind is EntityKind.NAME and entity.words[-1][0].isdigit())
         name = (
             entity.kind is EntityKind.NAME
             and _PLAIN_NAME.fullmatch(entity.text)
-            and _ENDS_A_NAME.match(text, place) is not None
+            and _ENDS_A_NAME.match(text, end) is not None
         )
-        after_one = bool(name) and (after_one or _OF.search(text[:start]) is not None)
-        if each or numbered or after_one:
-            yield start, place, fold(entity.text)
+        in_list = bool(name) and (in_list or _OF.search(text[:start]) is not None)
+        if each or numbered or in_list:
+            yield start, end, fold(entity.text)

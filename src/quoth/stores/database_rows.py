@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quoth.stores.embedded import boxes
 from quoth.types import (
     Document,
     DocumentInfo,
@@ -28,6 +29,19 @@ from quoth.types import (
     Tags,
     Vectors,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class RowLimits:
+    """The filters of a question: document rows, and tag ids for each facet. None and empty mean no limit."""
+
+    documents: Collection[int] | None
+    tags: Sequence[Collection[int]]
+
+    @property
+    def anywhere(self) -> bool:
+        return self.documents is None and not self.tags
+
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -46,8 +60,13 @@ QUOTED = (
 )
 
 
+def qualified(table: str, columns: str) -> str:
+    """Return `columns` with the name of their table before each."""
+    return ", ".join(f"{table}.{column}" for column in columns.split(", "))
+
+
 def document_row(split: SplitDocument) -> Row:
-    """Values for `DOCUMENT_COLUMNS`."""
+    """Return the values for `DOCUMENT_COLUMNS`."""
     document = split.document
     metadata = document.metadata
     return (
@@ -64,32 +83,32 @@ def document_row(split: SplitDocument) -> Row:
         len(split.pages),
         metadata.document_type,
         metadata.is_binding,
-        _metadata_json(metadata),
+        to_json(asdict(metadata) | {"superseded_by": [astuple(other) for other in metadata.superseded_by]}),
         document.text,
     )
 
 
 def sentence_row(ordinal: int, sentence: Sentence) -> Row:
-    """Values for `SENTENCE_COLUMNS`."""
+    """Return the values for `SENTENCE_COLUMNS`."""
     span, lead = sentence.quote.span, sentence.lead
     return (
         ordinal,
         span.start,
         span.end,
         sentence.kind.value,
-        _json(sentence.section),
+        to_json(sentence.section),
         lead.span.start if lead else None,
         lead.span.end if lead else None,
         lead.text if lead else None,
         sentence.page,
         sentence.ocr,
-        _json({facet: list(values) for facet, values in sentence.tags.items()}),
+        to_json(sentence.tags),
         sentence.text,
     )
 
 
 def sentence(row: Row) -> Sentence:
-    """A sentence from a row of `QUOTED`."""
+    """Return the sentence in a row of `QUOTED`."""
     doc_id, start, stop, text, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags = row
     return Sentence(
         doc_id=doc_id,
@@ -104,70 +123,56 @@ def sentence(row: Row) -> Sentence:
 
 
 def passage_row(ordinal: int, passage: Passage) -> Row:
-    """Values for `PASSAGE_COLUMNS`."""
-    span = passage.span
-    section = _json(passage.section)
+    """Return the values for `PASSAGE_COLUMNS`."""
+    span, section = passage.span, to_json(passage.section)
     return ordinal, passage.first, passage.last, span.start, span.end, section, passage.page, passage.tokens
 
 
 def passage(doc_id: str, row: Row) -> Passage:
-    """A passage from a row of `PASSAGE_COLUMNS`."""
+    """Return the passage in a row of `PASSAGE_COLUMNS`."""
     _, first, last, start, stop, section, page, tokens = row
     return Passage(doc_id, Span(start, stop), first, last, _section(section), page, tokens)
 
 
 def page_row(page: Page) -> Row:
-    """Values for `PAGE_COLUMNS`."""
-    spans = _json([[span.start, span.end] for span in page.spans])
-    return page.number, page.width, page.height, spans, boxes.pack(page.boxes)
+    """Return the values for `PAGE_COLUMNS`."""
+    spans = to_json([[span.start, span.end] for span in page.spans])
+    return page.number, page.width, page.height, spans, pack_boxes(page.boxes)
 
 
 def page(row: Row) -> Page:
-    """A page from a row of `PAGE_COLUMNS`."""
+    """Return the page in a row of `PAGE_COLUMNS`."""
     number, width, height, spans, packed = row
     runs = tuple(Span(start, stop) for start, stop in json.loads(spans))
-    return Page(number, width, height, runs, boxes.unpack(packed, count=sum(map(len, runs))))
+    return Page(number, width, height, runs, unpack_boxes(packed, count=sum(map(len, runs))))
 
 
-def search_texts(rows: Iterable[Row]) -> Iterator[str]:
-    """The search text of each (text, lead_start, lead_stop, lead_text); the rule itself lives in `Sentence`."""
-    for text, lead_start, lead_stop, lead_text in rows:
-        lead = None if lead_text is None else Quote(Span(lead_start, lead_stop), lead_text)
-        bare = Sentence("", Quote(Span(0, 1), text), RegionKind.PARAGRAPH, (), lead, None, None, {})
-        yield bare.search_text
+def search_text(text: str, lead: str | None) -> str:
+    """Return the search text of a sentence by the rule of `Sentence`."""
+    lead_quote = None if lead is None else Quote(Span(0, 1), lead)
+    return Sentence("", Quote(Span(0, 1), text), RegionKind.PARAGRAPH, (), lead_quote, None, None, {}).search_text
 
 
-def document(row: sqlite3.Row | Row) -> Document:
-    """A document from a row of `WHOLE`."""
-    doc_id, text, sha256, source_sha256, encoding, form, extractor, metadata = row
-    return Document(doc_id, text, sha256, source_sha256, encoding, form, extractor, _metadata(metadata))
+def document(row: Row) -> Document:
+    """Return the document in a row of `WHOLE`."""
+    fields = (*row[:-1], _metadata(row[-1]))
+    return Document(*fields)
 
 
 def listed(row: Row) -> DocumentInfo:
-    """A listing from a row of `LISTED`."""
-    doc_id, sha256, source_sha256, encoding, form, extractor, characters, sentences, pages, metadata = row
-    return DocumentInfo(
-        id=doc_id,
-        sha256=sha256,
-        source_sha256=source_sha256,
-        encoding=encoding,
-        format=form,
-        extractor=extractor,
-        characters=characters,
-        sentences=sentences,
-        pages=pages,
-        metadata=_metadata(metadata),
-    )
+    """Return the document info in a row of `LISTED`."""
+    fields = (*row[:-1], _metadata(row[-1]))
+    return DocumentInfo(*fields)
 
 
 def embedding_key(model: ModelIdentity, text: str) -> bytes:
-    """Sixteen bytes that stand for `text` as this model sees it."""
+    """Return sixteen bytes that identify the vector of `text` under this model."""
     named = f"{model.name}\0{model.revision}\0{model.precision}\0{model.dimension}\0{text}"
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-def unpack(stored: np.ndarray[Any, np.dtype[np.float16]]) -> Vectors:
-    """Stored rows as unit vectors: rounding to float16 moves the length a little."""
+def unit_vectors(stored: np.ndarray[Any, np.dtype[np.float16]]) -> Vectors:
+    """Return stored rows as unit vectors: rounding to float16 changes their length a little."""
     vectors = stored.astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     lengths[lengths == 0] = 1
@@ -175,7 +180,7 @@ def unpack(stored: np.ndarray[Any, np.dtype[np.float16]]) -> Vectors:
     return vectors
 
 
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 # Neighbouring sentences share their section and often their tags: parsing them again and again would take most of the
@@ -187,35 +192,39 @@ def _section(stored: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _tags(stored: str) -> Tags:
-    return _tuples(json.loads(stored))
+    return tag_tuples(json.loads(stored))
 
 
-def _tuples(tags: Mapping[str, list[str]]) -> Tags:
+def tag_tuples(tags: Mapping[str, list[str]]) -> Tags:
     return {facet: tuple(values) for facet, values in tags.items()}
-
-
-def _metadata_json(metadata: Metadata) -> str:
-    return _json(
-        {
-            "title": metadata.title,
-            "document_type": metadata.document_type,
-            "is_binding": metadata.is_binding,
-            "effective_date": metadata.effective_date,
-            "superseded_by": [[other.by, other.section] for other in metadata.superseded_by],
-            "language": metadata.language,
-            "tags": {facet: list(values) for facet, values in metadata.tags.items()},
-        }
-    )
 
 
 def _metadata(stored: str) -> Metadata:
     fields = json.loads(stored)
-    return Metadata(
-        title=fields["title"],
-        document_type=fields["document_type"],
-        is_binding=fields["is_binding"],
-        effective_date=fields["effective_date"],
-        superseded_by=tuple(Supersession(by, section) for by, section in fields["superseded_by"]),
-        language=fields["language"],
-        tags=_tuples(fields["tags"]),
-    )
+    successors = tuple(Supersession(*successor) for successor in fields["superseded_by"])
+    return Metadata(**{**fields, "superseded_by": successors, "tags": tag_tuples(fields["tags"])})
+
+
+_UNIT = 10  # steps to a point: a coordinate comes back within 0.05 of what was stored
+_NARROW, _WIDE = np.dtype("<i2"), np.dtype("<i4")
+
+
+def pack_boxes(boxes: NDArray[np.float32]) -> bytes:
+    """Pack rows of left, top, right and bottom; the first byte says how wide the numbers are."""
+    steps = np.rint(boxes.reshape(-1, 4).astype(np.float64) * _UNIT).astype(np.int64)
+    # The size of a character and the way from one to the next repeat along a line; the coordinates do not.
+    steps[:, 2:] -= steps[:, :2]
+    steps = np.diff(steps, axis=0, prepend=0)
+    limits = np.iinfo(_NARROW)
+    narrow = steps.size == 0 or (steps.min() >= limits.min and steps.max() <= limits.max)
+    columns = np.ascontiguousarray(steps.T.astype(_NARROW if narrow else _WIDE))
+    return bytes([columns.itemsize]) + zlib.compress(columns.tobytes(), 6)
+
+
+def unpack_boxes(packed: bytes, *, count: int) -> NDArray[np.float32]:
+    """Return the `count` rows that were packed, to the nearest tenth of a point."""
+    width = _NARROW if packed[0] == _NARROW.itemsize else _WIDE
+    columns = np.frombuffer(zlib.decompress(packed[1:]), dtype=width).reshape(4, count)
+    steps = np.cumsum(columns, axis=1, dtype=np.int64)
+    steps[2:] += steps[:2]
+    return np.ascontiguousarray((steps.T / _UNIT).astype(np.float32))

@@ -1,6 +1,6 @@
-"""Where the parts of a large index lie: a folder, or a prefix in object storage. Only what both can do is offered.
+"""Where a sharded index lies: a folder, or a prefix in object storage. Offers only what both can do.
 
-A name is a path below the place with slashes. `put` is atomic: a reader finds the whole value, or the one before.
+A name is a path below the location, with slashes. `put` is atomic: a reader finds the new value or the old one, whole.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from quoth.errors import IndexFault, IndexUnwritable, MissingExtra, SettingsError
-from quoth.stores.embedded.faults import reading, writing
+from quoth.stores.disk_faults import reading, sync, writing
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -27,62 +27,55 @@ _ONE_SLASH = re.compile(r"(s3|gs|az|file):/(?!/)")
 
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """What a file should be."""
+class FileDigest:
+    """The size and the digest that a file should have."""
 
     size: int
     sha256: str
 
 
-class Changed(Exception):
-    """What was to be replaced is not there any more, or something is where nothing should be."""
+class VersionConflict(Exception):
+    """The version to replace is gone, or there is a file where none should be."""
 
 
-class Place(Protocol):
-    @property
-    def uri(self) -> str:
-        """As the user gave it; no password is ever part of it."""
-        ...
+class Location(Protocol):
+    """`uri` is the address as the user gave it, which never holds a password; `folder` is None for object storage."""
 
     @property
-    def folder(self) -> Path | None:
-        """The folder itself where it is one on this machine; None in object storage."""
-        ...
+    def uri(self) -> str: ...
+
+    @property
+    def folder(self) -> Path | None: ...
 
     def get(self, name: str) -> tuple[bytes, str] | None:
-        """The content and its version, for `put`; None where there is nothing."""
-        ...
+        """Return the content and its version, for `put`; None if there is no such file."""
 
     def put(self, name: str, content: bytes, *, over: str | None) -> str:
-        """Write all of it or nothing, over the version named; None: where nothing is. `Changed` where that is not so.
+        """Write all of `content` or nothing, and return the new version.
 
-        Gives the new version. In a folder the check is no lock: two writers there hold one (see `sharded.lock`).
+        `over` is the version to replace; None means that there must be nothing yet. `VersionConflict` if the location
+        holds another version. A folder cannot compare and replace in one step, so two writers there need a lock.
         """
-        ...
 
     def upload(self, source: Path, name: str) -> None:
-        """A large file, from this machine; where one of that name is, it is replaced."""
-        ...
+        """Copy a large file from this machine, replacing a file of that name."""
 
     def download(self, name: str, target: Path) -> None:
-        """To this machine; the folders above `target` are made. FileNotFoundError where there is none."""
-        ...
+        """Copy a file to this machine, making folders above `target`; FileNotFoundError if there is none."""
 
     def names(self, prefix: str) -> Iterator[str]:
-        """Everything below `prefix` (a folder's name, or "" for all), in no order."""
-        ...
+        """Yield all names below `prefix` (a folder's name, or "" for all), in no order."""
 
     def remove(self, names: Iterable[str]) -> None:
-        """Whatever of these there is."""
-        ...
+        """Remove the files; ignore names that do not exist."""
 
 
-def open_place(uri: str | Path) -> Place:
-    """A folder, which need not exist yet, or `s3://bucket/prefix`."""
+def open_location(uri: str | Path) -> Location:
+    """Open a folder, which need not exist yet, or `s3://bucket/prefix`."""
     text = str(uri)
     if text.startswith(_SCHEMES):
         _check_address(text)
-        return _Remote(text.rstrip("/"))
+        return _ObjectStorageLocation(text.rstrip("/"))
     if "://" in text and not text.startswith("file://"):
         raise SettingsError(
             f"an index of shards cannot be at an address that begins with '{text.partition('://')[0]}:'",
@@ -93,50 +86,43 @@ def open_place(uri: str | Path) -> Place:
             f"'{text.partition(':')[0]}:' is followed by one slash, and needs two",
             hint="Give s3://bucket/prefix, or ./ before the name of a folder.",
         )
-    return _Folder(Path(text.removeprefix("file://")).expanduser().absolute())
+    return _FolderLocation(Path(text.removeprefix("file://")).expanduser().absolute())
 
 
-def put_again(place: Place, name: str, content: bytes, *, over: str | None) -> None:
-    """`put`, but `Changed` only where something else is there.
+def put_idempotent(location: Location, name: str, content: bytes, *, over: str | None) -> None:
+    """Call `put`, but raise `VersionConflict` only if the location holds other content.
 
-    The reply to a write can be lost on its way; then it is done again, and finds what it wrote itself.
+    The reply to a write can be lost on its way; the repeated write then finds its own content.
     """
     try:
-        place.put(name, content, over=over)
-    except Changed:
-        found = place.get(name)
+        location.put(name, content, over=over)
+    except VersionConflict:
+        found = location.get(name)
         if found is None or found[0] != content:
             raise
 
 
-def file_of(path: Path) -> File:
-    """What a file on this machine is."""
-    digest, size = hashlib.sha256(), 0
+def digest_file(path: Path) -> FileDigest:
+    """Return the size and the digest of a file on this machine."""
     with path.open("rb") as file:
-        while block := file.read(_CHUNK):
-            digest.update(block)
-            size += len(block)
-    return File(size, digest.hexdigest())
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return FileDigest(file.tell(), digest)
 
 
-class _Folder:
+@dataclass(frozen=True)
+class _FolderLocation:
     """A folder on this machine, or one that every node sees."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    folder: Path
 
     @property
     def uri(self) -> str:
-        return str(self._folder)
-
-    @property
-    def folder(self) -> Path | None:
-        return self._folder
+        return str(self.folder)
 
     def get(self, name: str) -> tuple[bytes, str] | None:
-        with reading(self._folder):
+        with reading(self.folder):
             try:
-                content = (self._folder / name).read_bytes()
+                content = (self.folder / name).read_bytes()
             except (FileNotFoundError, NotADirectoryError):
                 return None
         return content, _version(content)
@@ -144,75 +130,68 @@ class _Folder:
     def put(self, name: str, content: bytes, *, over: str | None) -> str:
         held = self.get(name)
         if (held[1] if held else None) != over:
-            raise Changed(name)
-        target = self._folder / name
-        aside = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
-        with writing(self._folder):
-            try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with aside.open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                aside.replace(target)
-                _sync(target.parent)
-            finally:
-                aside.unlink(missing_ok=True)
+            raise VersionConflict(name)
+        with self._replacing(name) as aside, aside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        with writing(self.folder):
+            sync((self.folder / name).parent)
         return _version(content)
 
     def upload(self, source: Path, name: str) -> None:
-        target = self._folder / name
+        with self._replacing(name) as aside:
+            shutil.copyfile(source, aside)
+
+    @contextmanager
+    def _replacing(self, name: str) -> Iterator[Path]:
+        """Give the path of a new file, which takes the place of `name` at the end."""
+        target = self.folder / name
         aside = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
-        with writing(self._folder):
+        with writing(self.folder):
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, aside)
+                yield aside
                 aside.replace(target)
             finally:
                 aside.unlink(missing_ok=True)
 
     def download(self, name: str, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self._folder / name, target)
+        shutil.copyfile(self.folder / name, target)
 
     def names(self, prefix: str) -> Iterator[str]:
-        with reading(self._folder):
-            for inside, _, files in os.walk(self._folder / prefix):
+        with reading(self.folder):
+            for inside, _, files in os.walk(self.folder / prefix):
                 for name in files:
-                    yield Path(inside, name).relative_to(self._folder).as_posix()
+                    yield Path(inside, name).relative_to(self.folder).as_posix()
 
     def remove(self, names: Iterable[str]) -> None:
-        with writing(self._folder):
+        with writing(self.folder):
             for name in names:
-                path = self._folder / name
+                path = self.folder / name
                 path.unlink(missing_ok=True)
-                for above in path.relative_to(self._folder).parents:
-                    if above == Path() or not _removed_if_empty(self._folder / above):
-                        break
+                with suppress(OSError):  # of the first folder that is not empty
+                    for above in path.relative_to(self.folder).parents[:-1]:
+                        (self.folder / above).rmdir()
 
 
-class _Remote:
+class _ObjectStorageLocation:
     """A prefix in object storage, through obstore. Its credentials and endpoint stand in the environment."""
 
+    folder: ClassVar[Path | None] = None
+
     def __init__(self, uri: str) -> None:
-        self._uri = uri
+        self.uri = uri
         self._store = _opened(uri)
 
-    def __reduce__(self) -> tuple[type[_Remote], tuple[str]]:
-        return _Remote, (self._uri,)
-
-    @property
-    def uri(self) -> str:
-        return self._uri
-
-    @property
-    def folder(self) -> Path | None:
-        return None
+    def __reduce__(self) -> tuple[type[_ObjectStorageLocation], tuple[str]]:
+        return _ObjectStorageLocation, (self.uri,)
 
     def get(self, name: str) -> tuple[bytes, str] | None:
         import obstore
 
-        with _storing(self._uri, name):
+        with _storing(self.uri, name):
             try:
                 found = obstore.get(self._store, name)
                 return bytes(found.bytes()), str(found.meta["e_tag"])
@@ -223,46 +202,45 @@ class _Remote:
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        with _storing(self._uri, name):
+        with _storing(self.uri, name):
             try:
                 mode: Any = "create" if over is None else {"e_tag": over}
                 return str(obstore.put(self._store, name, content, mode=mode)["e_tag"])
             except FileNotFoundError as error:
                 if over is not None:
-                    raise Changed(name) from error
+                    raise VersionConflict(name) from error
                 raise IndexFault(
-                    f"{self._uri} cannot be written: {_short(error)}", hint="Make the bucket, or check its name."
+                    f"{self.uri} cannot be written: {_short(error)}", hint="Make the bucket, or check its name."
                 ) from error
             except (AlreadyExistsError, PreconditionError) as error:
-                raise Changed(name) from error
+                raise VersionConflict(name) from error
 
     def upload(self, source: Path, name: str) -> None:
         import obstore
 
-        with _storing(self._uri, name):
+        with _storing(self.uri, name):
             obstore.put(self._store, name, source)
 
     def download(self, name: str, target: Path) -> None:
         import obstore
 
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _storing(self._uri, name), target.open("wb") as file:
+        with _storing(self.uri, name), target.open("wb") as file:
             for block in obstore.get(self._store, name).stream(min_chunk_size=_CHUNK):
                 file.write(block)
 
     def names(self, prefix: str) -> Iterator[str]:
         import obstore
 
-        with _storing(self._uri, prefix):
-            for some in obstore.list(self._store, prefix or None):
-                for one in some:
-                    yield one["path"]
+        with _storing(self.uri, prefix):
+            for batch in obstore.list(self._store, prefix or None):
+                yield from (listed["path"] for listed in batch)
 
     def remove(self, names: Iterable[str]) -> None:
         import obstore
 
         doomed = list(names)
-        with _storing(self._uri, doomed[0] if doomed else ""):
+        with _storing(self.uri, doomed[0] if doomed else ""):
             for start in range(0, len(doomed), 1000):
                 obstore.delete(self._store, doomed[start : start + 1000])
 
@@ -293,7 +271,7 @@ def _opened(uri: str) -> ObjectStore:
 
 @contextmanager
 def _storing(uri: str, name: str) -> Iterator[None]:
-    """Turn what the storage says into an error with a next step."""
+    """Turn errors of the storage into ours, with a next step."""
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
     try:
@@ -315,19 +293,3 @@ def _short(error: Exception) -> str:
 
 def _version(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _removed_if_empty(folder: Path) -> bool:
-    try:
-        folder.rmdir()
-    except OSError:
-        return False
-    return True
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,7 +6,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 
-from quoth.corpus.formats import docx
+from quoth.documents.formats.docx import docx_document as docx
 from quoth.types import Extract, RegionKind
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

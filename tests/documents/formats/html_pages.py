@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quoth.corpus.formats.html import extract
+from quoth.documents.formats.html.html_document import extract
 from quoth.types import Extract, RegionKind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.corpus.formats import docx
+from quoth.documents.formats.docx import docx_document as docx
 from quoth.types import RegionKind as Kind
 
 from .docx_files import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.corpus.formats import docx
-from quoth.corpus.formats.docx_numbering import formatted
+from quoth.documents.formats.docx import docx_document as docx
+from quoth.documents.formats.docx.list_numbers import formatted
 from quoth.types import RegionKind as Kind
 
 from .docx_files import STYLES, level, numbered, numbering, p, said, table, texts, tr, word

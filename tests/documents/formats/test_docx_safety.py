@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quoth.corpus.formats import docx, docx_package
+from quoth.documents.formats.docx import docx_document as docx
+from quoth.documents.formats.docx import package as docx_package
 from quoth.errors import UnreadableFile
 
 from .docx_files import archive, p, part, relations, texts, word

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quoth.corpus.formats import html_source
-from quoth.corpus.formats.html import extract
+from quoth.documents.formats.html import page_source
+from quoth.documents.formats.html.html_document import extract
 from quoth.errors import UnreadableFile
 
 GREETING = "Grüße – naïve façade"
@@ -71,7 +71,7 @@ def test_xhtml_closes_what_it_opens() -> None:
             "left open too often",
         ),
         (b"%PDF-1.7 ...", "another kind of file"),
-        (b" " * (html_source.MOST_BYTES + 1), "more than 64 MiB"),
+        (b" " * (page_source.MOST_BYTES + 1), "more than 64 MiB"),
     ],
 )
 def test_hostile_pages_are_refused(data: bytes, why: str) -> None:

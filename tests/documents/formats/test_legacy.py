@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from quoth.corpus.formats import docx, legacy
+from quoth.documents.formats import legacy
+from quoth.documents.formats.docx import docx_document as docx
 from quoth.errors import UnreadableFile
 from quoth.types import RegionKind as Kind
 

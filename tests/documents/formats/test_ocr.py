@@ -15,9 +15,9 @@ pytest.importorskip("rapidocr", reason="the extra 'ocr' (rapidocr) is not instal
 
 from PIL import Image, ImageDraw, ImageFont
 
-from quoth.corpus.formats import ocr
-from quoth.corpus.formats.ocr import OcrLine, recognise
-from quoth.corpus.formats.ocr_order import in_reading_order
+from quoth.documents.formats.pdf import scanned_pages as ocr
+from quoth.documents.formats.pdf.printed_lines import PrintedPage
+from quoth.documents.formats.pdf.scanned_pages import OcrLine, in_reading_order, recognise
 
 POINTS = 72 / 150
 """Points in a pixel of a page that was scanned with 150 pixels to the inch."""
@@ -122,7 +122,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "rapidocr", None)
 
     with pytest.raises(MissingExtra, match="reading scanned pages needs the optional extra 'ocr'"):
-        recognise(np.zeros((10, 10), np.uint8), POINTS)
+        ocr.read_picture(None, PrintedPage(1, 612.0, 792.0, (), (), ()))
 
 
 def boxed(text: str, left: float, top: float, width: float) -> OcrLine:
@@ -134,7 +134,7 @@ def test_columns_are_read_one_after_the_other_below_their_title() -> None:
     left = [boxed(f"l{row}", 50, 30 + 12 * row, 190) for row in range(5)]
     right = [boxed(f"r{row}", 260, 30 + 12 * row, 190) for row in range(5)]
 
-    ordered = in_reading_order([*right, *left, title], join=ocr._joined)
+    ordered = in_reading_order([*right, *left, title])
 
     assert [line.text for line in ordered] == ["title", "l0", "l1", "l2", "l3", "l4", "r0", "r1", "r2", "r3", "r4"]
 
@@ -142,7 +142,7 @@ def test_columns_are_read_one_after_the_other_below_their_title() -> None:
 def test_three_columns_are_read_from_left_to_right() -> None:
     lines = [boxed(f"{column}{row}", 200 * column, 12 * row, 170) for row in range(4) for column in range(3)]
 
-    ordered = in_reading_order(lines, join=ocr._joined)
+    ordered = in_reading_order(lines)
 
     assert [line.text for line in ordered] == [f"{column}{row}" for column in range(3) for row in range(4)]
 
@@ -150,7 +150,7 @@ def test_three_columns_are_read_from_left_to_right() -> None:
 def test_a_table_is_read_row_by_row() -> None:
     lines = [boxed(f"{row}{column}", 100 * column, 14 * row, 40) for column in range(3) for row in range(4)]
 
-    ordered = in_reading_order(lines, join=ocr._joined)
+    ordered = in_reading_order(lines)
 
     assert [line.text for line in ordered] == [f"{row}{column}" for row in range(4) for column in range(3)]
 
@@ -158,6 +158,6 @@ def test_a_table_is_read_row_by_row() -> None:
 def test_close_pieces_of_a_row_are_one_line_with_the_lower_confidence() -> None:
     pieces = [boxed("of soil.", 106, 1, 60), OcrLine("2.5 cm", (50, 0, 100, 10), 0.7)]
 
-    (line,) = in_reading_order(pieces, join=ocr._joined)
+    (line,) = in_reading_order(pieces)
 
     assert line == OcrLine("2.5 cm of soil.", (50, 0, 166, 11), 0.7)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quoth.corpus.formats.pdf import extract
-from quoth.corpus.formats.pdf_ink import readable
-from quoth.text.sentences import sentences
+from quoth.documents.formats.pdf.page_reader import readable
+from quoth.documents.formats.pdf.pdf_document import extract
+from quoth.documents.sentences import sentence_spans
 from quoth.types import Extract, Page, RegionKind
 
 from .pdf_files import HEIGHT, WIDTH, Sheet, Text, lines, pdf
@@ -250,7 +250,7 @@ def test_a_file_of_a_word_processor_is_read_whole(tmp_path: Path) -> None:
     quoted = [
         " ".join(found.text[span.start : span.end].split())
         for region in found.regions
-        for span in sentences(found.text, region)
+        for span in sentence_spans(found.text, region)
     ]
     assert [sentence for sentence in quoted if sentence.startswith("Sentence")] == prose.replace(". ", ".\n").split(
         "\n"

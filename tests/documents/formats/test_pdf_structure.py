@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quoth.corpus.formats.pdf import extract
+from quoth.documents.formats.pdf.pdf_document import extract
 from quoth.types import Extract, RegionKind
 
 from .pdf_files import Sheet, Text, lines, pdf

@@ -13,26 +13,26 @@ from typing import Any
 import pytest
 
 from quoth import Quoth
+from quoth.adapters.cited_evidence import SHARED, CitedEvidence
 from quoth.errors import MissingExtra, NoIndex, QuestionError, SettingsError
-from quoth.interfaces.adapters.evidence import SHARED, Evidence
-from quoth.render_retrieval import found_json
+from quoth.output.render_retrieval import found_json
 
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
 from .conftest import SETTINGS
 
-Ask = Callable[..., list[Evidence]]
+Ask = Callable[..., list[CitedEvidence]]
 FENCE = "What is the maximum height in feet of a fence in a rear yard or side yard?"
 
 
-def ask_langchain(index: Any, query: str, **options: Any) -> list[Evidence]:  # noqa: ANN401 - a place or an index
-    from quoth.interfaces.adapters.langchain import QuothRetriever
+def ask_langchain(index: Any, query: str, **options: Any) -> list[CitedEvidence]:  # noqa: ANN401 - a place or an index
+    from quoth.adapters.langchain import QuothRetriever
 
     if "tags" in options:
         options["corpus_tags"] = options.pop("tags")
     found = QuothRetriever(index=index, **options).invoke(query)
     # LangChain's documents have no score of their own, and a `source` beside the rest.
     return [
-        Evidence(
+        CitedEvidence(
             str(one.id),
             one.page_content,
             one.metadata["relevance_score"],
@@ -42,20 +42,20 @@ def ask_langchain(index: Any, query: str, **options: Any) -> list[Evidence]:  # 
     ]
 
 
-def ask_llama_index(index: Any, query: str, **options: Any) -> list[Evidence]:  # noqa: ANN401 - a place or an index
-    from quoth.interfaces.adapters.llama_index import QuothRetriever
+def ask_llama_index(index: Any, query: str, **options: Any) -> list[CitedEvidence]:  # noqa: ANN401 - a place or an index
+    from quoth.adapters.llama_index import QuothRetriever
 
     found = QuothRetriever(index, **options).retrieve(query)
-    return [Evidence(one.node_id, one.text, round(one.get_score(), 4), one.metadata) for one in found]
+    return [CitedEvidence(one.node_id, one.text, round(one.get_score(), 4), one.metadata) for one in found]
 
 
-def ask_haystack(index: Any, query: str, **options: Any) -> list[Evidence]:  # noqa: ANN401 - a place or an index
-    from quoth.interfaces.adapters.haystack import QuothRetriever
+def ask_haystack(index: Any, query: str, **options: Any) -> list[CitedEvidence]:  # noqa: ANN401 - a place or an index
+    from quoth.adapters.haystack import QuothRetriever
 
     if "most" in options:
         options["top_k"] = options.pop("most")
     found = QuothRetriever(index, **options).run(query)["documents"]
-    return [Evidence(one.id, one.content or "", round(one.score or 0, 4), one.meta) for one in found]
+    return [CitedEvidence(one.id, one.content or "", round(one.score or 0, 4), one.meta) for one in found]
 
 
 ASK: dict[str, Ask] = {"langchain": ask_langchain, "llama_index": ask_llama_index, "haystack": ask_haystack}
@@ -197,16 +197,16 @@ def test_a_package_that_is_not_installed_is_named(
 ) -> None:
     for name in [package, *(one for one in sys.modules if one.startswith(f"{package}."))]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, f"quoth.interfaces.adapters.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, f"quoth.adapters.{module}", raising=False)
 
     with pytest.raises(MissingExtra, match=extra) as caught:
-        importlib.import_module(f"quoth.interfaces.adapters.{module}")
+        importlib.import_module(f"quoth.adapters.{module}")
     assert caught.value.hint == f"pip install 'quoth[{extra}]'"
 
 
 def test_no_framework_is_imported_before_its_adapter() -> None:
     code = (
-        "import sys, quoth.interfaces.adapters.evidence\n"
+        "import sys, quoth.adapters.cited_evidence\n"
         "print([one for one in ('langchain_core', 'llama_index', 'haystack', 'pydantic') if one in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)

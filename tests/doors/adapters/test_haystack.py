@@ -14,13 +14,13 @@ from haystack.tools import ComponentTool
 from haystack.utils import Secret
 
 from quoth import Quoth
+from quoth.adapters.haystack import QuothRetriever
 from quoth.errors import NoIndex, QuestionError, SettingsError
-from quoth.interfaces.adapters.haystack import QuothRetriever
 
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
 from .conftest import SETTINGS
 
-MODULE = "quoth.interfaces.adapters.haystack"
+MODULE = "quoth.adapters.haystack"
 BOTH = "Sow wheat or canola into soil"
 TEMPLATE = "{% for one in documents %}{{ one.content }} [{{ one.id }}]\n{% endfor %}Question: {{ question }}"
 

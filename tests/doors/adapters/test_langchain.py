@@ -13,7 +13,7 @@ from langchain_core.tools import create_retriever_tool
 from pydantic import ValidationError
 
 from quoth import Quoth
-from quoth.interfaces.adapters.langchain import QuothRetriever
+from quoth.adapters.langchain import QuothRetriever
 
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
 from .conftest import SETTINGS

@@ -12,8 +12,8 @@ from llama_index.core.response_synthesizers import CompactAndRefine
 from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
 
 from quoth import Quoth
+from quoth.adapters.llama_index import QuothRetriever
 from quoth.errors import SettingsError
-from quoth.interfaces.adapters.llama_index import QuothRetriever
 
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT
 

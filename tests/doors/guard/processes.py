@@ -9,9 +9,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
-from quoth.interfaces.guard.audit import AuditLog
-from quoth.interfaces.guard.keys import KeyFile, Scope
-from quoth.interfaces.guard.rates import Rates
+from quoth.http.guard.access import Rates
+from quoth.http.guard.api_keys import KeyFile, KeyScope
+from quoth.http.jobs import AuditLog
 
 PATIENCE = 120
 """Seconds after which processes count as hanging."""
@@ -37,7 +37,7 @@ def _when_all_are_there(work: Callable[[Path, str], T], path: Path, name: str, n
 
 def add_ten_keys(path: Path, name: str) -> list[str]:
     """The tokens of ten new keys."""
-    return [KeyFile(path).add(f"{name} {number}", scopes={Scope.READ}, per_minute=None)[1] for number in range(10)]
+    return [KeyFile(path).add(f"{name} {number}", scopes={KeyScope.READ}, per_minute=None)[1] for number in range(10)]
 
 
 def stopped_clock() -> float:

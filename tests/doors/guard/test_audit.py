@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quoth.interfaces.guard.audit import AuditLog
+from quoth.http.jobs import AuditLog
 
 from .processes import record_fifty, side_by_side
 

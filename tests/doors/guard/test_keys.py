@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.errors import KeyFault
-from quoth.interfaces.guard.keys import Key, KeyFile, Scope
+from quoth.http.guard.api_keys import ApiKey, KeyFile, KeyScope
 
 from .processes import add_ten_keys, side_by_side
 
-BOTH = frozenset({Scope.READ, Scope.WRITE})
+BOTH = frozenset({KeyScope.READ, KeyScope.WRITE})
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "keys.json"
 
 
-def added(path: Path, name: str = "web") -> tuple[Key, str]:
-    return KeyFile(path).add(name, scopes={Scope.READ}, per_minute=None)
+def added(path: Path, name: str = "web") -> tuple[ApiKey, str]:
+    return KeyFile(path).add(name, scopes={KeyScope.READ}, per_minute=None)
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -89,11 +89,11 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(path: Path, tmp_path: P
 
 
 def test_whoever_may_write_may_read(path: Path) -> None:
-    key, token = KeyFile(path).add("editor", scopes=[Scope.WRITE], per_minute=7)
+    key, token = KeyFile(path).add("editor", scopes=[KeyScope.WRITE], per_minute=7)
 
     assert key.scopes == BOTH
     assert KeyFile(path).holder(token) == key
-    assert (added(path)[0].scopes, key.per_minute) == (frozenset({Scope.READ}), 7)
+    assert (added(path)[0].scopes, key.per_minute) == (frozenset({KeyScope.READ}), 7)
 
 
 def test_keys_are_listed_oldest_first_revoked_ones_too(path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_name_comes_back_as_it_was_given(path: Path, name: str) -> None:
 @pytest.mark.parametrize("per_minute", [-1, 10**6 + 1])
 def test_a_limit_is_within_bounds(path: Path, per_minute: int) -> None:
     with pytest.raises(KeyFault, match="a minute"):
-        KeyFile(path).add("web", scopes={Scope.READ}, per_minute=per_minute)
+        KeyFile(path).add("web", scopes={KeyScope.READ}, per_minute=per_minute)
 
 
 def test_a_key_needs_a_scope(path: Path) -> None:

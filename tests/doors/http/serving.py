@@ -19,10 +19,10 @@ import httpx
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
-from quoth.interfaces.guard.keys import Key, KeyFile, Scope
-from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.service import Plan
-from quoth.settings import Overrides
+from quoth.http.app import make_app
+from quoth.http.guard.api_keys import ApiKey, KeyFile, KeyScope
+from quoth.http.service import ServeOptions
+from quoth.overrides import Overrides
 
 from ..command_line import HASH, PATIENCE, PROGRAM, environment
 
@@ -30,22 +30,22 @@ HERE = "http://127.0.0.1:8080"
 """What a browser on this machine would call the service."""
 
 
-def plan(index: Path, state: Path, *, auth: bool = False, **settings: object) -> Plan:
+def plan(index: Path, state: Path, *, auth: bool = False, **settings: object) -> ServeOptions:
     """What `quoth serve` would be told; the names of `settings` are those of the service."""
     flags = {"embedding.model_name": "hash", "service.state": str(state)}
     flags |= {f"service.{name}": str(value).lower() for name, value in settings.items()}
-    return Plan(index=str(index), overrides=Overrides({}, {}, flags), profile=None, auth=auth)
+    return ServeOptions(index=str(index), overrides=Overrides({}, {}, flags), profile=None, auth=auth)
 
 
 @contextmanager
-def opened(given: Plan, *, base_url: str = HERE, **headers: str) -> Iterator[TestClient]:
+def opened(given: ServeOptions, *, base_url: str = HERE, **headers: str) -> Iterator[TestClient]:
     """A client of the whole application, gate and all, with its beginning and its end."""
     with TestClient(make_app(given), base_url=base_url, headers=headers) as client:
         yield client
 
 
-def new_key(state: Path, *scopes: Scope, per_minute: int | None = None) -> tuple[Key, str]:
-    return KeyFile(state / "keys.json").add("tester", scopes=scopes or [Scope.READ], per_minute=per_minute)
+def new_key(state: Path, *scopes: KeyScope, per_minute: int | None = None) -> tuple[ApiKey, str]:
+    return KeyFile(state / "keys.json").add("tester", scopes=scopes or [KeyScope.READ], per_minute=per_minute)
 
 
 def bearer(token: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from quoth.interfaces.http.connection import MOST_HEAD, BoundedConnection, server_config
+from quoth.http.listening import MOST_HEAD, BoundedConnection, server_config
 
 from ..command_line import PATIENCE
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from quoth.interfaces.http.desk import Desk
-from quoth.interfaces.http.faults import GONE, HttpFault
+from quoth.http.blocking_work import BoundedPool
+from quoth.http.http_faults import CLIENT_GONE, HttpFault
 
 from ..command_line import PATIENCE
 
-Body = Callable[[Desk], Coroutine[Any, Any, None]]
+Body = Callable[[BoundedPool], Coroutine[Any, Any, None]]
 
 
 def at_a_desk(body: Body, *, threads: int = 1, queue: int = 2, seconds: float = 60) -> list[tuple[int, int]]:
@@ -23,7 +23,7 @@ def at_a_desk(body: Body, *, threads: int = 1, queue: int = 2, seconds: float = 
     told: list[tuple[int, int]] = []
 
     async def main() -> None:
-        desk = Desk(
+        desk = BoundedPool(
             threads=threads,
             queue=queue,
             seconds=seconds,
@@ -34,6 +34,7 @@ def at_a_desk(body: Body, *, threads: int = 1, queue: int = 2, seconds: float = 
             async with asyncio.timeout(PATIENCE):
                 await body(desk)
                 await settled(desk)
+                desk._seconds = PATIENCE
                 await all_places(desk, threads)
         finally:
             desk.close()
@@ -43,12 +44,12 @@ def at_a_desk(body: Body, *, threads: int = 1, queue: int = 2, seconds: float = 
     return told
 
 
-async def settled(desk: Desk) -> None:
+async def settled(desk: BoundedPool) -> None:
     while desk.running or desk.waiting:
         await asyncio.sleep(0.001)
 
 
-async def all_places(desk: Desk, threads: int) -> None:
+async def all_places(desk: BoundedPool, threads: int) -> None:
     """As many can be served at once as there are threads, no more and no fewer."""
     together = threading.Barrier(threads)
     await asyncio.gather(*(desk.run(lambda: together.wait(PATIENCE)) for _ in range(threads)))
@@ -71,7 +72,7 @@ class Blocked:
             await asyncio.sleep(0.001)
 
 
-async def waiting(desk: Desk, count: int) -> None:
+async def waiting(desk: BoundedPool, count: int) -> None:
     while desk.waiting != count:
         await asyncio.sleep(0.001)
 
@@ -84,7 +85,7 @@ def always(value: bool) -> Callable[[], Awaitable[bool]]:
 
 
 def test_work_gives_its_result_or_its_error() -> None:
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         assert await desk.run(lambda: 7) == 7
         with pytest.raises(ZeroDivisionError):
             await desk.run(lambda: 1 // 0)
@@ -99,7 +100,7 @@ def _own_timeout() -> None:
 
 
 def test_who_finds_the_queue_full_is_sent_away_at_once() -> None:
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         work = Blocked()
         under_way = [asyncio.create_task(desk.run(work)) for _ in range(3)]
         await work.has_begun()
@@ -121,7 +122,7 @@ def test_who_finds_the_queue_full_is_sent_away_at_once() -> None:
 
 
 def test_without_a_queue_whoever_finds_a_thread_is_served() -> None:
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         assert [await desk.run(lambda: 1) for _ in range(50)] == 50 * [1]
         work = Blocked()
         first = asyncio.create_task(desk.run(work))
@@ -137,7 +138,7 @@ def test_without_a_queue_whoever_finds_a_thread_is_served() -> None:
 def test_those_who_wait_are_served_in_the_order_they_came() -> None:
     order: list[int] = []
 
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         work = Blocked()
         first = asyncio.create_task(desk.run(work))
         await work.has_begun()
@@ -154,7 +155,7 @@ def test_those_who_wait_are_served_in_the_order_they_came() -> None:
 
 
 def test_work_that_takes_too_long_is_given_up_but_keeps_its_place() -> None:
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         work = Blocked()
         with pytest.raises(HttpFault) as late:
             await desk.run(work)
@@ -166,20 +167,25 @@ def test_work_that_takes_too_long_is_given_up_but_keeps_its_place() -> None:
         assert desk.waiting == 0
         work.release.set()
         await settled(desk)
+        desk._seconds = PATIENCE
         assert await desk.run(lambda: "again") == "again"
 
     at_a_desk(body, seconds=0.1)
 
 
 def test_patient_work_has_its_time_from_when_it_begins() -> None:
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         work = Blocked()
         with pytest.raises(HttpFault):
             await desk.run(work)
         patient = asyncio.create_task(desk.run(lambda: "served", patient=True))
-        await asyncio.sleep(0.3)  # longer than anybody else would wait
+        await waiting(desk, 1)
+        with pytest.raises(HttpFault):
+            await desk.run(lambda: None)  # it came later, and has waited for its whole time
+        desk._seconds = PATIENCE  # which is read when work begins
         work.release.set()
         assert await patient == "served"
+        desk._seconds = 0.1
         slow = Blocked()
         with pytest.raises(HttpFault) as late:
             await desk.run(slow, patient=True)
@@ -190,7 +196,7 @@ def test_patient_work_has_its_time_from_when_it_begins() -> None:
 
 
 def test_a_client_that_is_gone_leaves_the_queue_before_its_turn() -> None:
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         work = Blocked()
         first = asyncio.create_task(desk.run(work))
         await work.has_begun()
@@ -199,7 +205,7 @@ def test_a_client_that_is_gone_leaves_the_queue_before_its_turn() -> None:
         stays = asyncio.create_task(desk.run(lambda: "served", is_gone=always(False)))
         with pytest.raises(HttpFault) as left:
             await gone
-        assert left.value.status_code == GONE
+        assert left.value.status_code == CLIENT_GONE
         assert desk.waiting == 1  # while the thread is still taken
         another = asyncio.create_task(desk.run(lambda: "in its place"))
         await waiting(desk, 2)
@@ -211,17 +217,17 @@ def test_a_client_that_is_gone_leaves_the_queue_before_its_turn() -> None:
 
 
 def test_a_client_that_is_gone_when_its_turn_comes_is_not_served() -> None:
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         for _ in range(20):
             with pytest.raises(HttpFault) as left:
                 await desk.run(lambda: None, is_gone=always(True))
-            assert left.value.status_code == GONE
+            assert left.value.status_code == CLIENT_GONE
 
     at_a_desk(body)
 
 
 def test_a_request_that_is_cancelled_gives_its_place_back() -> None:
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         work = Blocked()
         first = asyncio.create_task(desk.run(work))
         await work.has_begun()
@@ -242,7 +248,7 @@ def test_no_place_is_lost_whatever_happens_to_those_who_come(seed: int) -> None:
     chance = Random(seed)  # noqa: S311 - no secret
     ended: dict[str, int] = {}
 
-    async def client(desk: Desk) -> None:
+    async def client(desk: BoundedPool) -> None:
         async def is_gone() -> bool:
             await asyncio.sleep(0)
             return chance.random() < 0.1
@@ -269,7 +275,7 @@ def test_no_place_is_lost_whatever_happens_to_those_who_come(seed: int) -> None:
             end = fault.code
         ended[end] = ended.get(end, 0) + 1
 
-    async def body(desk: Desk) -> None:
+    async def body(desk: BoundedPool) -> None:
         for _ in range(40):
             await asyncio.gather(*(client(desk) for _ in range(50)))
 
@@ -280,7 +286,7 @@ def test_no_place_is_lost_whatever_happens_to_those_who_come(seed: int) -> None:
 
 def test_a_desk_that_is_closed_leaves_nobody_waiting_for_ever() -> None:
     async def main() -> None:
-        desk = Desk(threads=1, queue=5, seconds=60, changed=lambda waiting, running: None)
+        desk = BoundedPool(threads=1, queue=5, seconds=60, changed=lambda waiting, running: None)
         work = Blocked()
         first = asyncio.create_task(desk.run(work))
         await work.has_begun()

@@ -15,12 +15,11 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quoth.interfaces.guard.keys import KeyFile
-from quoth.interfaces.guard.keys import Scope as Right
-from quoth.interfaces.http import logs
-from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.gate import PAGE_POLICY, Gate
-from quoth.interfaces.http.service import Service
+from quoth.http import logs
+from quoth.http.app import make_app
+from quoth.http.guard.api_keys import KeyFile, KeyScope
+from quoth.http.request_gate import PAGE_POLICY, RequestGate
+from quoth.http.service import Service
 
 from ..small_corpus import SmallCorpus
 from .serving import HERE, bearer, begun, call, error_of, json_bytes, new_key, opened, plan, sends
@@ -142,7 +141,7 @@ def test_a_damaged_file_of_keys_opens_to_nobody(locked: TestClient, state: Path)
 
 def test_a_key_for_reading_writes_nothing(locked: TestClient, state: Path) -> None:
     _, reader = new_key(state)
-    _, writer = new_key(state, Right.WRITE)
+    _, writer = new_key(state, KeyScope.WRITE)
     for method in ("PUT", "DELETE", "PATCH"):
         refused = locked.request(method, "/documents/new.md", headers=bearer(reader))
         assert (refused.status_code, error_of(refused)["code"]) == (403, "scope")
@@ -479,18 +478,19 @@ def test_a_failure_that_nobody_foresaw_tells_clients_nothing(small: SmallCorpus,
 
     async def ask() -> None:
         service = Service(plan(small.index, state))
-        await service.begin()
-        gate = Gate(broken, service, slow_seconds=1)
-        answered = await call(gate, "GET", "/", receive=sends(b""), headers={"x-request-id": "r-1"})
-        assert answered.status == 500
-        assert json.loads(answered.body)["error"]["code"] == "internal"
-        assert b"secret" not in answered.body
-        assert b"Traceback" not in answered.body
-        assert b"r-1" in answered.body
-        assert answered.headers["x-request-id"] == "r-1"
-        begun_already = await call(Gate(broken_later, service, slow_seconds=1), "GET", "/", receive=sends(b""))
-        assert [one["type"] for one in begun_already.sent] == ["http.response.start"]
-        await service.end()
+        async with service.running():
+            gate = RequestGate(broken, service, slow_seconds=1)
+            answered = await call(gate, "GET", "/", receive=sends(b""), headers={"x-request-id": "r-1"})
+            assert answered.status == 500
+            assert json.loads(answered.body)["error"]["code"] == "internal"
+            assert b"secret" not in answered.body
+            assert b"Traceback" not in answered.body
+            assert b"r-1" in answered.body
+            assert answered.headers["x-request-id"] == "r-1"
+            begun_already = await call(
+                RequestGate(broken_later, service, slow_seconds=1), "GET", "/", receive=sends(b"")
+            )
+            assert [one["type"] for one in begun_already.sent] == ["http.response.start"]
 
     asyncio.run(ask())
     told = lines.of("a request failed")
@@ -504,7 +504,7 @@ def test_a_route_that_fails_says_so_in_the_one_shape(small: SmallCorpus, state: 
         raise RuntimeError("the secret of the house")
 
     gate = make_app(plan(small.index, state))
-    assert isinstance(gate, Gate)
+    assert isinstance(gate, RequestGate)
     assert isinstance(gate._app, FastAPI)
     gate._app.add_api_route("/broken", broken)
     with TestClient(gate, base_url=HERE) as client:

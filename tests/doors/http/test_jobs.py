@@ -6,44 +6,45 @@ from pathlib import Path
 
 import pytest
 
-from quoth.interfaces.http.jobs import Job, Jobs, Kind
+from quoth.http.jobs import JobTable, WriteJob
+from quoth.http.response_types import ErrorDetailJson
 
 from ..command_line import PATIENCE
 from .uploading import python
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> Jobs:
-    return Jobs(tmp_path / "service.db", clock=lambda: 0.0)
+def jobs(tmp_path: Path) -> JobTable:
+    return JobTable(tmp_path / "service.db", clock=lambda: 0.0)
 
 
-def add(jobs: Jobs, *wanted: str) -> None:
+def add(jobs: JobTable, *wanted: str) -> None:
     """`+a` puts a document, `-a` deletes it; the number of the job is its id."""
     for number, one in enumerate(wanted):
-        jobs.add(str(number), Kind.PUT if one[0] == "+" else Kind.DELETE, one[1:])
+        jobs.add(str(number), "put" if one[0] == "+" else "delete", one[1:])
 
 
-def rounds(jobs: Jobs) -> list[list[str]]:
+def rounds(jobs: JobTable) -> list[list[str]]:
     found = []
     while claimed := jobs.claim():
-        found.append([("+" if job.kind is Kind.PUT else "-") + job.doc_id for job in claimed])
+        found.append([("+" if job.kind == "put" else "-") + job.doc_id for job in claimed])
         for job in claimed:
             jobs.finish(job, error=None, notes=())
     return found
 
 
-def test_a_job_is_told_as_it_is(jobs: Jobs) -> None:
-    added = jobs.add("x", Kind.PUT, "a.md")
+def test_a_job_is_told_as_it_is(jobs: JobTable) -> None:
+    added = jobs.add("x", "put", "a.md")
 
-    assert added == Job("x", Kind.PUT, "a.md", "queued", "", 0, 0, None, (), "1970-01-01T00:00:00.000+00:00", None, 0)
+    assert added == WriteJob("x", "put", "a.md", "queued", "", 0, 0, None, [], "1970-01-01T00:00:00.000+00:00", None, 0)
     (claimed,) = jobs.claim()
     assert claimed == added  # as it was before it was claimed
     jobs.progress([claimed], step="reading", done=1, total=3)
     assert (now := jobs.get("x")) is not None
     assert (now.state, now.step, now.done, now.total, now.tries) == ("running", "reading", 1, 3, 1)
-    jobs.finish(claimed, error={"code": "c", "message": "m", "hint": "h"}, notes=["ä"])
+    jobs.finish(claimed, error=ErrorDetailJson("c", "m", "h"), notes=["ä"])
     assert (now := jobs.get("x")) is not None
-    assert (now.state, now.step, now.notes, now.finished) == ("failed", "", ("ä",), "1970-01-01T00:00:00.000+00:00")
+    assert (now.state, now.step, now.notes, now.finished) == ("failed", "", ["ä"], "1970-01-01T00:00:00.000+00:00")
     assert now.json()["error"] == {"code": "c", "message": "m", "hint": "h"}
     assert "tries" not in now.json()
     jobs.progress([claimed], step="late", done=0, total=0)
@@ -63,69 +64,69 @@ def test_a_job_is_told_as_it_is(jobs: Jobs) -> None:
     ],
 )
 def test_what_can_be_done_at_once_is_and_the_order_is_kept(
-    jobs: Jobs, wanted: list[str], together: list[list[str]]
+    jobs: JobTable, wanted: list[str], together: list[list[str]]
 ) -> None:
     add(jobs, *wanted)
 
     assert rounds(jobs) == together
 
 
-def test_not_too_many_are_done_at_once(jobs: Jobs) -> None:
+def test_not_too_many_are_done_at_once(jobs: JobTable) -> None:
     add(jobs, *(f"+{number}" for number in range(100)))
 
     assert [len(one) for one in rounds(jobs)] == [64, 36]
 
 
-def test_what_was_cut_off_comes_again_and_by_itself(jobs: Jobs) -> None:
+def test_what_was_cut_off_comes_again_and_by_itself(jobs: JobTable) -> None:
     add(jobs, "+a", "+b", "+c")
     assert len(jobs.claim()) == 3
-    jobs.finish(jobs.to_do()[0], error=None, notes=())
+    jobs.finish(jobs.unfinished()[0], error=None, notes=())
 
-    again = Jobs(jobs._path)  # a new process
+    again = JobTable(jobs._path)  # a new process
     assert rounds(again) == [["+b"], ["+c"]]
 
 
-def test_what_is_given_back_was_never_begun(jobs: Jobs) -> None:
+def test_what_is_given_back_was_never_begun(jobs: JobTable) -> None:
     add(jobs, "+a", "+b")
     jobs.release(jobs.claim())
 
-    assert [(job.state, job.tries) for job in jobs.to_do()] == [("queued", 0)] * 2
+    assert [(job.state, job.tries) for job in jobs.unfinished()] == [("queued", 0)] * 2
     assert rounds(jobs) == [["+a", "+b"]]
 
 
-def test_the_last_job_of_a_document_is_known_until_it_is_done(jobs: Jobs) -> None:
+def test_the_last_job_of_a_document_is_known_until_it_is_done(jobs: JobTable) -> None:
     add(jobs, "+a", "+b", "-a")
 
-    assert (last := jobs.last_to_do("a")) is not None
-    assert last.kind is Kind.DELETE
+    assert (last := jobs.last_unfinished("a")) is not None
+    assert last.kind == "delete"
     assert jobs.waiting() == 3
     rounds(jobs)
-    assert jobs.last_to_do("a") is None
-    assert (jobs.waiting(), jobs.to_do()) == (0, ())
+    assert jobs.last_unfinished("a") is None
+    assert (jobs.waiting(), jobs.unfinished()) == (0, ())
 
 
-def test_the_newest_are_listed_first(jobs: Jobs) -> None:
+def test_the_newest_are_listed_first(jobs: JobTable) -> None:
     add(jobs, "+a", "+b", "+c")
 
     assert [job.doc_id for job in jobs.recent(2)] == ["c", "b"]
 
 
 def test_old_jobs_are_forgotten_but_none_that_is_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quoth.interfaces.http.jobs._KEPT", 3)
-    jobs = Jobs(tmp_path / "service.db")
-    jobs.add("first", Kind.PUT, "first")
+    monkeypatch.setattr("quoth.http.jobs._MOST_STORED", 3)
+    jobs = JobTable(tmp_path / "service.db")
+    jobs.add("first", "put", "first")
     for number in range(6):
-        jobs.finish(jobs.add(str(number), Kind.PUT, "a"), error=None, notes=())
+        jobs.finish(jobs.add(str(number), "put", "a"), error=None, notes=())
 
     assert [job.id for job in jobs.recent(10)] == ["5", "4", "3", "first"]
 
 
-def test_ids_differ(jobs: Jobs) -> None:
+def test_ids_differ(jobs: JobTable) -> None:
     assert len({jobs.new_id() for _ in range(100)}) == 100
 
 
 def test_one_at_a_time_does_jobs(tmp_path: Path) -> None:
-    first, second = Jobs(tmp_path / "service.db"), Jobs(tmp_path / "service.db")
+    first, second = JobTable(tmp_path / "service.db"), JobTable(tmp_path / "service.db")
     with first.alone() as mine:
         with second.alone() as theirs:
             assert (mine, theirs) == (True, False)
@@ -138,8 +139,8 @@ def test_one_at_a_time_does_jobs(tmp_path: Path) -> None:
 _HOLD = """
 import sys
 from pathlib import Path
-from quoth.interfaces.http.jobs import Jobs
-jobs = Jobs(Path(sys.argv[1]))
+from quoth.http.jobs import JobTable
+jobs = JobTable(Path(sys.argv[1]))
 with jobs.alone() as mine:
     jobs.claim()
     print(mine, flush=True)
@@ -148,7 +149,7 @@ with jobs.alone() as mine:
 
 
 def test_a_process_that_is_killed_lets_go_at_once(tmp_path: Path) -> None:
-    jobs = Jobs(tmp_path / "service.db")
+    jobs = JobTable(tmp_path / "service.db")
     add(jobs, "+a")
     with python(_HOLD, tmp_path / "service.db") as other:
         assert other.stdout is not None
@@ -166,10 +167,10 @@ _COUNT = """
 import sys
 from pathlib import Path
 sys.stdin.read()
-from quoth.interfaces.http.jobs import Jobs, Kind
-jobs = Jobs(Path(sys.argv[1]))
+from quoth.http.jobs import JobTable
+jobs = JobTable(Path(sys.argv[1]))
 for number in range(20):
-    jobs.add(jobs.new_id(), Kind.PUT, f"{sys.argv[2]}-{number}")
+    jobs.add(jobs.new_id(), "put", f"{sys.argv[2]}-{number}")
 """
 
 
@@ -182,6 +183,6 @@ def test_processes_that_begin_together_all_get_their_jobs_in(tmp_path: Path) -> 
         with other:
             assert other.wait(PATIENCE) == 0
 
-    assert {job.doc_id for job in Jobs(tmp_path / "service.db").to_do()} == {
+    assert {job.doc_id for job in JobTable(tmp_path / "service.db").unfinished()} == {
         f"{process}-{number}" for process in range(4) for number in range(20)
     }

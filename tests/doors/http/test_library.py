@@ -13,31 +13,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quoth.corpus.kinds import FORMATS
-from quoth.corpus.manifest import fields_beside
-from quoth.interfaces.http.faults import HttpFault
-from quoth.interfaces.http.library import Library, checked_id
+from quoth.documents.formats.recognition import FORMATS
+from quoth.domain.manifest import fields_beside
+from quoth.http.http_faults import HttpFault
+from quoth.http.upload_folder import UploadFolder, checked_id
 
 from .uploading import Crash, crashing_after, leftovers
 
 
-def upload(library: Library, job_id: str, content: bytes, **fields: Any) -> None:  # noqa: ANN401
+def upload(library: UploadFolder, job_id: str, content: bytes, **fields: Any) -> None:  # noqa: ANN401
     library.incoming(job_id).write_bytes(content)
     library.describe(job_id, fields)
 
 
-def kept(library: Library) -> dict[str, bytes]:
-    found = (path for path in library.folder.rglob("*") if path.is_file())
+def kept(library: UploadFolder) -> dict[str, bytes]:
+    found = (path for path in library.path.rglob("*") if path.is_file())
     return {
         name: path.read_bytes()
         for path in found
-        if not (name := path.relative_to(library.folder).as_posix()).startswith(".")
+        if not (name := path.relative_to(library.path).as_posix()).startswith(".")
     }
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
-    return Library(tmp_path / "files")
+def library(tmp_path: Path) -> UploadFolder:
+    return UploadFolder(tmp_path / "files")
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -60,7 +60,7 @@ def test_every_readable_ending_is_taken_in_any_case(ending: str) -> None:
         "a&b=c.md",
     ],
 )
-def test_names_that_people_use_are_taken(doc_id: str, library: Library) -> None:
+def test_names_that_people_use_are_taken(doc_id: str, library: UploadFolder) -> None:
     upload(library, "1", b"text")
     library.install("1", checked_id(doc_id))
 
@@ -164,24 +164,36 @@ _WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max
 def test_what_is_said_of_a_document_comes_back_as_it_was_said(
     tmp_path_factory: pytest.TempPathFactory, fields: dict[str, Any]
 ) -> None:
-    library = Library(tmp_path_factory.mktemp("said"))
+    library = UploadFolder(tmp_path_factory.mktemp("said"))
     upload(library, "1", b"text", **fields)
     library.install("1", "a.md")
 
-    assert fields_beside(library.folder / "a.md", facets=["crop", "practice"]) == fields
+    assert fields_beside(library.path / "a.md", facets=["crop", "practice"]) == fields
 
 
-def test_a_new_file_takes_the_place_and_the_metadata_of_the_old_one(library: Library) -> None:
+def test_a_new_file_takes_the_place_and_the_metadata_of_the_old_one(library: UploadFolder) -> None:
     for job_id, content, fields in [("1", b"old", {"title": "Old"}), ("2", b"new", {})]:
         upload(library, job_id, content, **fields)
         library.install(job_id, "a/b.md")
         library.settle(job_id)
 
     assert kept(library) == {"a/b.md": b"new"}
-    assert leftovers(library.folder) == []
+    assert leftovers(library.path) == []
 
 
-def test_a_refused_file_leaves_what_was_there(library: Library) -> None:
+@pytest.fixture(params=["hard links", "copies"])
+def linking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system with hard links, and one without."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    if request.param == "copies":
+        monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.usefixtures("linking")
+def test_a_refused_file_leaves_what_was_there(library: UploadFolder) -> None:
     upload(library, "1", b"old", title="Old")
     library.install("1", "a/b.md")
     library.settle("1")
@@ -194,30 +206,22 @@ def test_a_refused_file_leaves_what_was_there(library: Library) -> None:
         library.settle(job_id)
 
         assert kept(library) == before
-    assert leftovers(library.folder) == []
+    assert leftovers(library.path) == []
 
 
-def test_a_refused_file_where_there_was_none_leaves_nothing(library: Library) -> None:
+@pytest.mark.usefixtures("linking")
+def test_a_refused_file_where_there_was_none_leaves_nothing(library: UploadFolder) -> None:
     upload(library, "1", b"new", title="New")
     library.install("1", "a/b/c.md")
     library.restore("1", "a/b/c.md")
     library.settle("1")
 
     assert kept(library) == {}
-    assert sorted(path.name for path in library.folder.iterdir()) == [".incoming", ".previous"]
-
-
-def test_installing_and_restoring_work_without_hard_links(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "link", refuse)
-    test_a_refused_file_leaves_what_was_there(library)
-    test_a_refused_file_where_there_was_none_leaves_nothing(Library(library.folder.with_name("other")))
+    assert sorted(path.name for path in library.path.iterdir()) == [".incoming", ".previous"]
 
 
 @pytest.mark.parametrize(("first", "second"), [("a.md", "a.md/b.md"), ("a.md/b.md", "a.md")])
-def test_a_file_and_a_folder_cannot_be_at_one_place(library: Library, first: str, second: str) -> None:
+def test_a_file_and_a_folder_cannot_be_at_one_place(library: UploadFolder, first: str, second: str) -> None:
     upload(library, "1", b"first")
     upload(library, "2", b"second")
     library.install("1", first)
@@ -232,10 +236,10 @@ def test_a_file_and_a_folder_cannot_be_at_one_place(library: Library, first: str
 
 
 @pytest.mark.parametrize("doc_id", ["out/a.md", "out/deeper/a.md", "lost/a.md"])
-def test_nothing_is_written_through_a_link_that_leads_out(library: Library, doc_id: str, tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link_that_leads_out(library: UploadFolder, doc_id: str, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
-    (library.folder / "out").symlink_to(tmp_path / "outside")
-    (library.folder / "lost").symlink_to(tmp_path / "nowhere")
+    (library.path / "out").symlink_to(tmp_path / "outside")
+    (library.path / "lost").symlink_to(tmp_path / "nowhere")
     upload(library, "1", b"text")
 
     assert not library.fits(doc_id)
@@ -247,32 +251,32 @@ def test_nothing_is_written_through_a_link_that_leads_out(library: Library, doc_
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_nothing_is_removed_through_a_link_that_leads_out(library: Library, tmp_path: Path) -> None:
+def test_nothing_is_removed_through_a_link_that_leads_out(library: UploadFolder, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "a.md").write_bytes(b"theirs")
-    (library.folder / "out").symlink_to(tmp_path / "outside")
+    (library.path / "out").symlink_to(tmp_path / "outside")
     library.remove("out/a.md")
 
     assert (tmp_path / "outside" / "a.md").read_bytes() == b"theirs"
 
 
-def test_a_link_in_the_place_of_a_document_is_replaced_and_not_followed(library: Library, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_a_document_is_replaced_and_not_followed(library: UploadFolder, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs.md"
     theirs.write_bytes(b"theirs")
     for name in ("a.md", "a.md.meta.yaml"):
-        (library.folder / name).symlink_to(theirs)
+        (library.path / name).symlink_to(theirs)
     upload(library, "1", b"ours", title="Ours")
     library.install("1", "a.md")
 
-    assert (library.folder / "a.md").read_bytes() == b"ours"
-    assert not (library.folder / "a.md.meta.yaml").is_symlink()
+    assert (library.path / "a.md").read_bytes() == b"ours"
+    assert not (library.path / "a.md.meta.yaml").is_symlink()
     library.restore("1", "a.md")
     library.settle("1")
-    assert (library.folder / "a.md").is_symlink()
+    assert (library.path / "a.md").is_symlink()
     assert theirs.read_bytes() == b"theirs"
 
 
-def test_an_upload_that_got_lost_is_said_to_be(library: Library) -> None:
+def test_an_upload_that_got_lost_is_said_to_be(library: UploadFolder) -> None:
     with pytest.raises(HttpFault) as caught:
         library.install("1", "a.md")
 
@@ -280,7 +284,7 @@ def test_an_upload_that_got_lost_is_said_to_be(library: Library) -> None:
     assert kept(library) == {}
 
 
-def test_removing_takes_the_metadata_and_empty_folders_along(library: Library) -> None:
+def test_removing_takes_the_metadata_and_empty_folders_along(library: UploadFolder) -> None:
     for job_id, doc_id in [("1", "a/b/c.md"), ("2", "a/d.md")]:
         upload(library, job_id, b"text", title="T")
         library.install(job_id, doc_id)
@@ -288,7 +292,7 @@ def test_removing_takes_the_metadata_and_empty_folders_along(library: Library) -
     library.remove("a/b/c.md")
 
     assert set(kept(library)) == {"a/d.md", "a/d.md.meta.yaml"}
-    assert not (library.folder / "a" / "b").exists()
+    assert not (library.path / "a" / "b").exists()
     library.remove("a/b/c.md")
     library.remove("a name that no upload can have")
 
@@ -311,7 +315,7 @@ def test_after_a_crash_at_any_step_the_same_is_done_again(
     tmp_path: Path, before: dict[str, str], said: dict[str, str], *, refused: bool
 ) -> None:
     for changes in range(1_000):
-        library = Library(tmp_path / str(changes))
+        library = UploadFolder(tmp_path / str(changes))
         upload(library, "1", b"old", **before)
         library.install("1", "a/b.md")
         library.settle("1")
@@ -321,39 +325,39 @@ def test_after_a_crash_at_any_step_the_same_is_done_again(
             library.install("2", "a/b.md")
             if refused:
                 library.restore("2", "a/b.md")
-        again = Library(library.folder)
+        again = UploadFolder(library.path)
         assert kept(again).get("a/b.md") in {b"old", b"new"}
         again.install("2", "a/b.md")
-        assert fields_beside(again.folder / "a/b.md", facets=[]) == said
+        assert fields_beside(again.path / "a/b.md", facets=[]) == said
         if refused:
             again.restore("2", "a/b.md")
         again.settle("2")
         assert kept(again) == old if refused else kept(again)["a/b.md"] == b"new"
-        assert leftovers(again.folder) == []
+        assert leftovers(again.path) == []
         if not died[0]:
             assert changes > 5
             return
     raise AssertionError("it never came to an end")
 
 
-def test_what_no_job_will_ever_need_is_tidied_up(library: Library) -> None:
+def test_what_no_job_will_ever_need_is_tidied_up(library: UploadFolder) -> None:
     for job_id in ("1", "2"):
         upload(library, job_id, b"text", title="T")
         library.install(job_id, f"{job_id}.md")
-    (library.folder / ".incoming" / "3").write_bytes(b"half a f")
-    (library.folder / ".incoming" / "2.aside").write_bytes(b"")
+    (library.path / ".incoming" / "3").write_bytes(b"half a f")
+    (library.path / ".incoming" / "2.aside").write_bytes(b"")
 
     assert library.tidy(lambda: {"1", "2"}, older_than=3_600) == 0
     assert library.tidy(lambda: {"1"}, older_than=-60) == 5
-    assert leftovers(library.folder) == ["1", "1.kept", "1.meta.yaml"]
+    assert leftovers(library.path) == ["1", "1.kept", "1.meta.yaml"]
     assert kept(library).keys() == {"1.md", "1.md.meta.yaml", "2.md", "2.md.meta.yaml"}
 
 
-def test_an_upload_that_is_just_being_received_is_left_alone(library: Library) -> None:
+def test_an_upload_that_is_just_being_received_is_left_alone(library: UploadFolder) -> None:
     library.incoming("1").write_bytes(b"the first pie")
     old = library.incoming("2")
     old.write_bytes(b"cut off")
     os.utime(old, (0, 0))
 
     assert library.tidy(set, older_than=600) == 1
-    assert leftovers(library.folder) == ["1"]
+    assert leftovers(library.path) == ["1"]

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from quoth.evaluation.questions import gold_problems, read_labelled
-from quoth.interfaces.guard.keys import KeyFile, Scope
-from quoth.interfaces.http.marks import Marks, MarksFull, mark_id
+from quoth.evaluation.labelled_questions import gold_problems, read_labelled
+from quoth.http.guard.api_keys import KeyFile, KeyScope
+from quoth.http.http_faults import HttpFault
+from quoth.http.mark_routes import MarkFile, mark_id
 
 from ..command_line import PATIENCE, run
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
@@ -167,7 +168,7 @@ def test_evaluation_and_calibration_take_what_was_marked(marking: Uploads, small
 
 
 def test_a_full_disk_loses_no_mark_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    marks = Marks(tmp_path / "labelled.jsonl")
+    marks = MarkFile(tmp_path / "labelled.jsonl")
     marks.put({"id": "1"})
 
     def full(_: int) -> None:
@@ -191,7 +192,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(marking: Uploads) -> None:
 def test_lines_that_somebody_wrote_by_hand_stay(tmp_path: Path) -> None:
     path = tmp_path / "labelled.jsonl"
     path.write_bytes(b'{"id": "1", "question": "a"}\nnot JSON\n\n[1]\r\n{"id": 7}\n{"id": "2"}')
-    marks = Marks(path)
+    marks = MarkFile(path)
 
     assert marks.put({"id": "1", "question": "\ud800 b"}) == 5
     assert path.read_bytes() == (b'{"id": "1", "question": "\\ud800 b"}\nnot JSON\n[1]\n{"id": 7}\n{"id": "2"}\n')
@@ -204,8 +205,8 @@ def test_the_id_of_a_mark_does_not_depend_on_the_order_of_filters() -> None:
 _MARK = """
 import sys
 from pathlib import Path
-from quoth.interfaces.http.marks import Marks
-marks = Marks(Path(sys.argv[1]))
+from quoth.http.mark_routes import MarkFile
+marks = MarkFile(Path(sys.argv[1]))
 sys.stdin.read()
 for number in range(30):
     marks.put({"id": f"{sys.argv[2]}-{number}"})
@@ -221,7 +222,7 @@ def test_processes_that_mark_at_once_lose_nothing(tmp_path: Path) -> None:
         with other:
             assert other.wait(PATIENCE) == 0
 
-    assert Marks(tmp_path / "labelled.jsonl").count() == 90
+    assert MarkFile(tmp_path / "labelled.jsonl").count() == 90
 
 
 def seen(uploads: Uploads, question: str) -> dict[str, Any]:
@@ -255,7 +256,7 @@ def test_an_answer_of_documents_that_were_changed_is_not_marked(own: SmallCorpus
 
 def test_a_mark_says_whose_key_it_came_with(small: SmallCorpus, tmp_path: Path) -> None:
     made = plan(small.index, tmp_path / "state")
-    key, token = KeyFile(made.state / "keys.json").add("reader", scopes=[Scope.READ], per_minute=None)
+    key, token = KeyFile(made.state / "keys.json").add("reader", scopes=[KeyScope.READ], per_minute=None)
     with serving(replace(made, auth=True)) as uploads:
         uploads.client.headers["Authorization"] = f"Bearer {token}"
         mark(uploads, ANSWERED, "right")
@@ -268,9 +269,9 @@ def test_a_mark_says_whose_key_it_came_with(small: SmallCorpus, tmp_path: Path) 
 
 
 def test_no_more_marks_are_kept_than_can_be(tmp_path: Path) -> None:
-    marks = Marks(tmp_path / "labelled.jsonl", most=2)
+    marks = MarkFile(tmp_path / "labelled.jsonl", most=2)
     assert [marks.put({"id": one}) for one in "ab"] == [1, 2]
-    with pytest.raises(MarksFull):
+    with pytest.raises(HttpFault, match="as many answers are marked as are kept"):
         marks.put({"id": "c"})
 
     assert marks.put({"id": "a", "question": "another"}) == 2

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from quoth.interfaces.http import asking, documents, marking, operating, uploading
-from quoth.interfaces.http.gate import OPEN
+from quoth.http import answer_routes, document_routes, mark_routes, operator_routes, upload_routes
+from quoth.http.request_gate import OPEN
 
 from ..small_corpus import SmallCorpus
 from .serving import opened, plan
@@ -36,7 +36,8 @@ def operations(description: Description) -> Iterator[tuple[str, str, dict[str, A
 
 
 def test_every_route_is_described(description: Description) -> None:
-    routers = (asking.router, documents.router, marking.router, operating.router, uploading.router)
+    modules = (answer_routes, document_routes, mark_routes, operator_routes, upload_routes)
+    routers = [*(module.router for module in modules), answer_routes.webhook_router("/webhook/arc-retrieval")]
     routes = [one for router in routers for one in router.routes if isinstance(one, Route)]
     served = {(re.sub(r":\w+}", "}", one.path), method.lower()) for one in routes for method in one.methods or ()}
     described = {(path, method) for path, method, _ in operations(description)}

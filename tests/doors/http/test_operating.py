@@ -17,15 +17,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from quoth import __version__
-from quoth.ingest import ingest
-from quoth.interfaces.guard.keys import Scope
-from quoth.interfaces.http import metrics
-from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.gate import Gate
-from quoth.profiles import load_profile
+from quoth.documents.files import find_files
+from quoth.documents.ingest import ingest
+from quoth.domain.profile import load_profile
+from quoth.http.app import make_app
+from quoth.http.guard.api_keys import KeyScope
+from quoth.http.request_gate import RequestGate
+from quoth.models.hash_embedder import HashEmbedder
+from quoth.overrides import NO_OVERRIDES
 from quoth.protocols import Reader
-from quoth.providers.hash_embedder import HashEmbedder
-from quoth.settings import NO_OVERRIDES
 from quoth.wiring import open_store
 
 from ..small_corpus import HALVORSEN, SmallCorpus
@@ -89,15 +89,26 @@ def test_facets_say_what_can_be_filtered_by(client: TestClient) -> None:
     assert facets["index"] == client.post("/answer", json=ASKED).json()["run_notes"]["index"]
 
 
+COUNTERS = "http_requests outcomes retrievals degraded cache_requests refused jobs".split()
+HISTOGRAMS = "http_request_seconds stage_seconds".split()
+GAUGES = "requests_waiting requests_running build_info".split()
+INDEX_GAUGES = "index_age_seconds index_documents index_sentences index_bytes".split()
+NAMES = {
+    *(f"quoth_{name}_total" for name in COUNTERS),
+    *(f"quoth_{name}_{suffix}" for name in HISTOGRAMS for suffix in ("bucket", "count", "sum")),
+    *(f"quoth_{name}" for name in (*GAUGES, *INDEX_GAUGES)),
+}
+
+
 def test_every_metric_that_is_named_is_exported(client: TestClient) -> None:
     exercise(client)
     found = {key.partition("[")[0] for key in scraped(client)}
     found = {name.removesuffix("_created") for name in found if not name.endswith("_created")}
     # What a healthy service with a fake embedder has no occasion to count: a part that failed.
-    assert metrics.NAMES - found <= {"quoth_degraded_total"}
-    assert found <= metrics.NAMES
+    assert NAMES - found <= {"quoth_degraded_total"}
+    assert found <= NAMES
     text = client.get("/metrics").text
-    for name in metrics.NAMES:
+    for name in NAMES:
         family = re.sub(r"_(bucket|count|sum)$", "", name)
         assert f"# HELP {family} " in text, name
 
@@ -212,13 +223,13 @@ def test_an_index_of_another_model_is_noticed(
     own: SmallCorpus, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = tmp_path / "other"
-    with closing(open_store(other, NO_OVERRIDES.over({}, profile="none").store)) as store:
+    with closing(open_store(other, NO_OVERRIDES.without_profile().store)) as store:
         ingest(
-            [own.folder],
+            find_files([own.folder]),
             store=store,
             embedder=HashEmbedder(dimension=64),
             profile=load_profile(str(own.profile)),
-            settings=NO_OVERRIDES.over({}, profile="none").ingest,
+            settings=NO_OVERRIDES.without_profile().ingest,
             prune=False,
             progress=None,
         )
@@ -233,10 +244,10 @@ def test_an_index_of_another_model_is_noticed(
 
 
 def test_a_store_that_hangs_stops_nobody_who_does_not_need_it(small: SmallCorpus, tmp_path: Path) -> None:
-    _, token = new_key(tmp_path / "state", Scope.WRITE)
+    _, token = new_key(tmp_path / "state", KeyScope.WRITE)
     key = {"authorization": f"Bearer {token}"}
     gate = make_app(plan(small.index, tmp_path / "state", auth=True))
-    assert isinstance(gate, Gate)
+    assert isinstance(gate, RequestGate)
     service = gate._service
     released, looks = threading.Event(), []
     read = service._store.read
@@ -254,7 +265,7 @@ def test_a_store_that_hangs_stops_nobody_who_does_not_need_it(small: SmallCorpus
             assert (await got("/readyz")).status == 200
             await asyncio.sleep(1.1)  # what was seen is not kept for longer
             service._store.read = hanging  # type: ignore[method-assign]
-            service.readiness._patience_seconds = service.index_values._patience_seconds = 0.5
+            service.readiness._timeout_seconds = service.index_values._timeout_seconds = 0.5
             try:
                 everybody = asyncio.gather(*(got("/readyz") for _ in range(40)), *(got("/metrics") for _ in range(40)))
                 assert (await got("/jobs")).status == 200

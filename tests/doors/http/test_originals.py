@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from corpus.formats.pdf_files import HEIGHT, WIDTH, Sheet, lines, pdf
-from quoth.interfaces.http import originals, service
-from quoth.interfaces.http.faults import HttpFault
-from quoth.interfaces.http.originals import _draw
+from documents.formats.pdf_files import HEIGHT, WIDTH, Sheet, lines, pdf
+from quoth.http import originals, service
+from quoth.http.http_faults import HttpFault
+from quoth.http.originals import _draw
+from quoth.types import DocumentInfo
 
 from ..command_line import PATIENCE, run, write_files
 from ..small_corpus import SmallCorpus
@@ -183,9 +184,9 @@ def test_pages_that_take_long_keep_no_question_waiting(
     came = []
 
     class Counted(originals.Originals):
-        async def drawn(self, doc_id: str, version: str, *, number: int, width: int) -> bytes:
+        async def drawn(self, document: DocumentInfo, *, number: int, width: int) -> bytes:
             came.append(width)
-            return await super().drawn(doc_id, version, number=number, width=width)
+            return await super().drawn(document, number=number, width=width)
 
     monkeypatch.setattr(originals, "_draw", slow)
     monkeypatch.setattr(originals, "_MOST_WAITING", 2)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from quoth.interfaces.http.service import Plan
-from quoth.interfaces.python import ingest_paths
-from quoth.settings import Overrides
+from quoth.http.service import ServeOptions
+from quoth.library import ingest_paths
+from quoth.overrides import Overrides
 from stores.postgres_server import drop_schema, new_schema, running_server
 
 from ..command_line import PATIENCE
@@ -27,7 +27,7 @@ def in_database(small: SmallCorpus, tmp_path_factory: pytest.TempPathFactory) ->
         flags = {"embedding.model_name": "hash", "service.state": str(state), "store.schema": schema}
         given = Overrides({}, {}, flags)
         ingest_paths([small.folder], url, profile=str(small.profile), overrides=given)
-        with opened(Plan(index=url, overrides=given, profile=None, auth=False)) as client:
+        with opened(ServeOptions(index=url, overrides=given, profile=None, auth=False)) as client:
             yield client
         drop_schema(url, schema)
 

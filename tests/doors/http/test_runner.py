@@ -7,26 +7,25 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from quoth.corpus.changes import Refused
+from quoth.documents.files import Refused
+from quoth.documents.ingest_report import IngestReport
 from quoth.errors import IndexBusy, IndexDamaged, ModelError, QuothError, SettingsError
-from quoth.ingest import IngestReport
-from quoth.interfaces.http.jobs import Job, Jobs, Kind
-from quoth.interfaces.http.library import Library
-from quoth.interfaces.http.runner import Patience, Runner
+from quoth.http.job_runner import JobRunner, RunnerLimits
+from quoth.http.jobs import JobTable
 from quoth.protocols import Progress
 from quoth.types import IndexInfo
 
 from ..command_line import PATIENCE
 from .uploading import Crash, crashing_after, leftovers, python
 
-QUICK = Patience(look=0.05, busy=60, tidy=0, old=-60, tries=3)
+QUICK = RunnerLimits(look=0.05, busy=60, tidy=0, old=-60, tries=3)
 
 
 @dataclass
@@ -66,7 +65,7 @@ class Index:
         return self.folder / doc_id.replace("/", "|")
 
 
-class _Unsynced(Jobs):
+class _Unsynced(JobTable):
     """Does not wait for the disk: processes are ended here, but no power is cut."""
 
     def _connect(self) -> sqlite3.Connection:
@@ -80,43 +79,37 @@ class Works:
     """A state folder with everything that does jobs."""
 
     place: Path
-    patience: Patience = QUICK
-    told: list[tuple[str, str | None]] = field(default_factory=list)
+    patience: RunnerLimits = QUICK
 
     def __post_init__(self) -> None:
         (self.place / "index").mkdir(parents=True, exist_ok=True)
-        self.jobs = _Unsynced(self.place / "service.db")
-        self.library = Library(self.place / "files")
-        self.index = Index(self.place / "index", self.library.folder)
-        self.runner = Runner(
-            self.jobs,
-            self.library,
-            ingest=self.index.ingest,
-            remove=self.index.remove,
-            ended=self._hear,
-            patience=self.patience,
-        )
+        self.index = Index(self.place / "index", self.place / "files")
+        self.runner = JobRunner(self.place, ingest=self.index.ingest, remove=self.index.remove, limits=self.patience)
+        self.jobs = self.runner.jobs = _Unsynced(self.place / "service.db")
+        self.library = self.runner.folder
 
-    def _hear(self, job: Job, error: Mapping[str, str] | None) -> None:
-        self.told.append((job.doc_id, error["code"] if error else None))
+    def ended(self) -> list[tuple[str, str | None]]:
+        """Return the document and the error code of each line in the audit log."""
+        lines = map(json.loads, (self.place / "audit.jsonl").read_text().splitlines())
+        return [(line["doc_id"], line["error"]["code"] if line["error"] else None) for line in lines]
 
     def put(self, doc_id: str, content: bytes, **fields: str) -> str:
         job_id = self.jobs.new_id()
         self.library.incoming(job_id).write_bytes(content)
         self.library.describe(job_id, fields)
-        return self.jobs.add(job_id, Kind.PUT, doc_id).id
+        return self.jobs.add(job_id, "put", doc_id).id
 
     def delete(self, doc_id: str) -> str:
-        return self.jobs.add(self.jobs.new_id(), Kind.DELETE, doc_id).id
+        return self.jobs.add(self.jobs.new_id(), "delete", doc_id).id
 
     def how(self, job_id: str) -> str:
         job = self.jobs.get(job_id)
         assert job is not None
-        return job.error["code"] if job.error else job.state
+        return job.error.code if job.error else job.state
 
     def files(self) -> dict[str, bytes]:
-        found = (path for path in self.library.folder.rglob("*.md") if path.is_file())
-        return {path.relative_to(self.library.folder).as_posix(): path.read_bytes() for path in found}
+        found = (path for path in self.library.path.rglob("*.md") if path.is_file())
+        return {path.relative_to(self.library.path).as_posix(): path.read_bytes() for path in found}
 
     def finished(self, *job_ids: str) -> None:
         until = time.monotonic() + PATIENCE
@@ -154,12 +147,12 @@ def test_many_uploads_are_one_write_and_each_ends_as_it_should(works: Works) -> 
     expected = {f"{number}.md": b"%d" % number for number in range(60) if number % 10} | {"10.md": b"old 10"}
     assert works.index.held() == works.files() == expected | {"noted.md": b"text"}
     assert (job := works.jobs.get(noted)) is not None
-    assert job.notes == ("a note",)
+    assert job.notes == ["a note"]
     assert len(works.index.writes) == 2
-    assert (works.library.folder / "10.md.meta.yaml").read_text() == "title: Old\n"
-    assert leftovers(works.library.folder) == []
-    assert len(works.told) == 62
-    assert ("20.md", "unreadable-file") in works.told
+    assert (works.library.path / "10.md.meta.yaml").read_text() == "title: Old\n"
+    assert leftovers(works.library.path) == []
+    assert len(works.ended()) == 62
+    assert ("20.md", "unreadable-file") in works.ended()
 
 
 def test_a_job_that_cannot_be_done_does_no_harm_to_those_beside_it(works: Works) -> None:
@@ -173,7 +166,7 @@ def test_a_job_that_cannot_be_done_does_no_harm_to_those_beside_it(works: Works)
 
     assert [works.how(one) for one in jobs] == ["done", "internal", "done", "document-id"]
     assert works.index.held() == works.files() == {"a.md": b"text", "b.md": b"text"}
-    assert leftovers(works.library.folder) == []
+    assert leftovers(works.library.path) == []
 
 
 @pytest.mark.parametrize(
@@ -196,9 +189,9 @@ def test_an_error_of_the_program_is_told_without_what_only_its_operator_should_k
 
     assert (job := works.jobs.get(one)) is not None
     assert job.error is not None
-    assert (job.error["code"], said in job.error["message"]) == (code, True)
+    assert (job.error.code, said in job.error.message) == (code, True)
     assert "/srv" not in str(job.error)
-    assert job.error["hint"]
+    assert job.error.hint
     assert works.files() == {}
 
 
@@ -214,9 +207,9 @@ def test_a_full_disk_is_told_and_what_was_there_is_back(works: Works) -> None:
 
     assert (job := works.jobs.get(one)) is not None
     assert job.error is not None
-    assert (job.error["code"], "No space left" in job.error["message"]) == ("no-room", True)
+    assert (job.error.code, "No space left" in job.error.message) == ("no-room", True)
     assert works.files() == {"a.md": b"old"}
-    assert leftovers(works.library.folder) == []
+    assert leftovers(works.library.path) == []
 
 
 def test_a_document_that_is_not_there_cannot_be_removed(works: Works) -> None:
@@ -336,11 +329,11 @@ def test_after_a_crash_at_any_step_everything_ends_as_it_should(
         again.runner.run_all()
         assert [again.how(one) for one in jobs] == ["unreadable-file", "done", "done"], changes
         assert again.index.held() == again.files() == {"old.md": b"old", "new/a.md": b"a"}, changes
-        assert (again.library.folder / "old.md.meta.yaml").read_text() == "title: Old\n"
-        assert (again.library.folder / "new/a.md.meta.yaml").read_text() == "title: A\n"
-        assert again.jobs.to_do() == ()
+        assert (again.library.path / "old.md.meta.yaml").read_text() == "title: Old\n"
+        assert (again.library.path / "new/a.md.meta.yaml").read_text() == "title: A\n"
+        assert again.jobs.unfinished() == ()
         again.library.tidy(set, older_than=-60)
-        assert leftovers(again.library.folder) == []
+        assert leftovers(again.library.path) == []
         if not died:
             assert changes > 20
             return
@@ -348,14 +341,14 @@ def test_after_a_crash_at_any_step_everything_ends_as_it_should(
 
 
 def test_what_a_crash_left_behind_is_tidied_up_when_the_service_begins(works: Works) -> None:
-    (works.library.folder / ".incoming" / "dead").write_bytes(b"half a f")
-    (works.library.folder / ".previous" / "dead.kept").touch()
+    (works.library.path / ".incoming" / "dead").write_bytes(b"half a f")
+    (works.library.path / ".previous" / "dead.kept").touch()
     one = works.put("a.md", b"text")
     works.runner.start()
     works.finished(one)
     works.runner.stop(PATIENCE)
 
-    assert leftovers(works.library.folder) == []
+    assert leftovers(works.library.path) == []
     assert works.how(one) == "done"
 
 
@@ -379,7 +372,7 @@ _WORKER = """
 import sys, time
 from dataclasses import replace
 from pathlib import Path
-from tests.interfaces.http.test_runner import QUICK, Works
+from tests.doors.http.test_runner import QUICK, Works
 
 works = Works(Path(sys.argv[1]), replace(QUICK, old=600))
 log = works.place / "log"
@@ -442,7 +435,7 @@ def _batches(flat: str) -> list[tuple[str, str]]:
 _STUCK = """
 import json, sys, time
 from pathlib import Path
-from tests.interfaces.http.test_runner import Works
+from tests.doors.http.test_runner import Works
 
 works = Works(Path(sys.argv[1]))
 
@@ -472,4 +465,4 @@ def test_what_a_killed_process_was_doing_is_taken_up_at_once(works: Works) -> No
 
     assert [works.how(one) for one in jobs] == ["done", "unreadable-file", "done"]
     assert works.index.held() == works.files() == {"a.md": b"new", "c/d.md": b"d"}
-    assert leftovers(works.library.folder) == []
+    assert leftovers(works.library.path) == []

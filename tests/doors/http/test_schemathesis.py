@@ -1,4 +1,4 @@
-"""The service held against its own description by generated requests: the short form of `scripts/fuzz_http.py`."""
+"""Generated requests against the service's own description: the short form of `tests/hostile/fuzz_http.py`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from loaded_scripts import load_script
+import fuzz_http
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the tool's own parts
 def test_no_generated_request_is_answered_in_a_way_that_is_not_described(tmp_path: Path) -> None:
-    script = load_script("fuzz_http")
-    with script.small_service(tmp_path) as (app, token):
-        report = script.fuzz(app, token, examples=8, seed=1, stateful=False)
+    with fuzz_http.small_service(tmp_path) as (app, token):
+        report = fuzz_http.fuzz(app, token, examples=8, seed=1, stateful=False)
 
     assert report.findings == {}
     assert report.errors == []

@@ -19,7 +19,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from quoth.interfaces.http.connection import BoundedConnection
+from quoth.http.listening import BoundedConnection
 
 from ..command_line import PATIENCE, failed, finish, run, start
 from ..small_corpus import CANOLA, SmallCorpus
@@ -89,15 +89,16 @@ def test_processes_that_cannot_start_are_not_started_for_ever(small: SmallCorpus
     (tmp_path / "state").write_text("a file where a folder should be", encoding="utf-8")
     program = f"""\
 import os
-from quoth.interfaces.http import worker
-from quoth.interfaces.http.service import Plan
-from quoth.settings import Overrides
+from quoth.http import app
+from quoth.http.listening import listen
+from quoth.http.service import ServeOptions
+from quoth.overrides import Overrides
 flags = {{"service.state": {str(tmp_path / "state")!r}, "embedding.model_name": "hash"}}
-plan = Plan(index={str(small.index)!r}, overrides=Overrides({{}}, {{}}, flags), profile=None, auth=False)
-os.environ[worker.VARIABLE] = worker.written(plan)
-worker.check_state = lambda plan: None
-with worker.listen("127.0.0.1", 0) as listening:
-    worker.serve(plan, listening.sockets, workers=2)
+given = Overrides({{}}, {{}}, flags)
+options = ServeOptions(index={str(small.index)!r}, overrides=given, profile=None, auth=False)
+os.environ[app.VARIABLE] = options.to_json()
+with listen("127.0.0.1", 0) as (sockets, _):
+    app.serve(options, sockets, workers=2)
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, check=False)
     assert ran.returncode == 1

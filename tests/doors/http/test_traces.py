@@ -13,7 +13,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from quoth.errors import MissingExtra
-from quoth.interfaces.http.traces import NoTraces, open_traces
+from quoth.http.telemetry import open_traces
 
 from ..small_corpus import SmallCorpus
 from .serving import opened, plan
@@ -87,7 +87,7 @@ def test_a_request_and_its_stages_are_spans_below_the_callers(
     assert requests["GET other"].parent_span_id == b""
 
     stages = [span for span in collector.spans if span.name.startswith("answer ")]
-    assert {"answer analyse", "answer decide"} <= {span.name for span in stages} or len(stages) >= 4
+    assert len(stages) >= 4
     assert {span.parent_span_id for span in stages} == {answer.span_id}
     assert {span.trace_id.hex() for span in stages} == {TRACE}
     for span in stages:
@@ -109,7 +109,6 @@ def test_without_the_setting_nothing_is_sent(small: SmallCorpus, tmp_path: Path,
     with opened(plan(small.index, tmp_path / "state")) as client:
         client.post("/answer", json={"question": "How deep is canola sown?"})
     assert collector.spans == []
-    assert isinstance(open_traces(on=False), NoTraces)
 
 
 def test_without_its_packages_it_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

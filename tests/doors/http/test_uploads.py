@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from corpus.formats.docx_files import p, run, word
-from corpus.formats.pdf_files import Sheet, lines, pdf
-from quoth.interfaces.guard.keys import KeyFile, Scope
-from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.jobs import Jobs
+from documents.formats.docx_files import p, run, word
+from documents.formats.pdf_files import Sheet, lines, pdf
+from quoth.http.app import make_app
+from quoth.http.guard.api_keys import KeyFile, KeyScope
+from quoth.http.jobs import JobTable
 from quoth.stores.embedded.generations import writer_lock
 
 from ..command_line import PATIENCE
@@ -388,8 +388,8 @@ def test_a_state_folder_that_was_moved_goes_on_taking_its_documents(small: Small
 def test_who_wrote_is_in_the_audit_log_and_who_may_not_is_not(small: SmallCorpus, tmp_path: Path) -> None:
     shutil.copytree(small.index, tmp_path / "index")
     keys = KeyFile(tmp_path / "state" / "keys.json")
-    reader, read_token = keys.add("reader", scopes={Scope.READ}, per_minute=None)
-    writer, write_token = keys.add("writer", scopes={Scope.WRITE}, per_minute=None)
+    reader, read_token = keys.add("reader", scopes={KeyScope.READ}, per_minute=None)
+    writer, write_token = keys.add("writer", scopes={KeyScope.WRITE}, per_minute=None)
     with serving(replace(plan(tmp_path / "index", tmp_path / "state"), auth=True)) as uploads:
         uploads.client.headers["Authorization"] = f"Bearer {read_token}"
         assert uploads.put("a.md", b"text").status_code == 403
@@ -438,16 +438,16 @@ def test_only_a_piece_of_an_upload_is_ever_in_memory(small: SmallCorpus, tmp_pat
         life = asyncio.ensure_future(app({"type": "lifespan", "asgi": {"version": "3.0"}}, queue.get, tell))
         await queue.put({"type": "lifespan.startup"})
         await begun.wait()
-        with Jobs(made.state / "service.db").alone():  # nobody ingests it meanwhile
+        with JobTable(made.state / "service.db").alone():  # nobody ingests it meanwhile
             tracemalloc.start()
             try:
                 await app(scope, receive, send)
                 peak = tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
-            (job,) = Jobs(made.state / "service.db").to_do()
+            (job,) = JobTable(made.state / "service.db").unfinished()
             assert (made.state / "files" / ".incoming" / job.id).stat().st_size == 60 * MEGABYTE
-            Jobs(made.state / "service.db").finish(job, error=None, notes=())
+            JobTable(made.state / "service.db").finish(job, error=None, notes=())
         await queue.put({"type": "lifespan.shutdown"})
         await ended.wait()
         await life

@@ -18,9 +18,9 @@ from urllib.parse import quote
 import httpx
 from starlette.testclient import TestClient
 
-from quoth.interfaces.http.app import make_app
-from quoth.interfaces.http.service import Plan
-from quoth.settings import Overrides
+from quoth.http.app import make_app
+from quoth.http.service import ServeOptions
+from quoth.overrides import Overrides
 
 from ..command_line import HASH, PATIENCE, PROGRAM, environment
 
@@ -67,7 +67,11 @@ class Uploads:
         return [one["text"] for one in reply.json()["answer_sentences"]]
 
     def leftovers(self) -> list[str]:
-        return leftovers(self.files)
+        """Files of jobs; a finished job deletes its own a moment after its state is stored."""
+        end = time.monotonic() + PATIENCE
+        while (left := leftovers(self.files)) and time.monotonic() < end:
+            time.sleep(0.02)
+        return left
 
 
 def leftovers(files: Path) -> list[str]:
@@ -78,14 +82,14 @@ def address(doc_id: str) -> str:
     return f"/documents/{quote(doc_id, safe='/')}"
 
 
-def plan(index: Path, state: Path, *, profile: str | None = None, **settings: str) -> Plan:
+def plan(index: Path, state: Path, *, profile: str | None = None, **settings: str) -> ServeOptions:
     flags = {"embedding.model_name": "hash", "service.state": str(state)}
     flags |= {name.replace("__", "."): value for name, value in settings.items()}
-    return Plan(index=str(index), overrides=Overrides({}, {}, flags), profile=profile, auth=False)
+    return ServeOptions(index=str(index), overrides=Overrides({}, {}, flags), profile=profile, auth=False)
 
 
 @contextmanager
-def serving(made: Plan) -> Iterator[Uploads]:
+def serving(made: ServeOptions) -> Iterator[Uploads]:
     """The application in this process, without a network."""
     with TestClient(make_app(made), base_url="http://localhost") as client:
         yield Uploads(cast(httpx.Client, client), made.state)

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from mcp import Client
 
-from quoth.interfaces.guard.keys import Key, KeyFile, Scope
+from quoth.http.guard.api_keys import ApiKey, KeyFile, KeyScope
 
 from ..command_line import HASH, PATIENCE, failed, run
 from ..small_corpus import CANOLA, SmallCorpus
@@ -32,14 +32,14 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def guarded(small: SmallCorpus, state: Path) -> Iterator[Served]:
     """A server on every address of the machine, which nobody can enter without a key."""
-    KeyFile(state / "keys.json").add("first", scopes={Scope.READ}, per_minute=None)
+    KeyFile(state / "keys.json").add("first", scopes={KeyScope.READ}, per_minute=None)
     variables = {**HASH, "QUOTH_SERVICE_STATE": str(state), "QUOTH_SERVICE_MAX_BODY_KB": "64"}
     with http(small.index, "--host", "0.0.0.0", "--allowed-host", "docs.example", variables=variables) as server:  # noqa: S104
         yield Served(server.url.replace("0.0.0.0", "127.0.0.1"), server.program, server.talk)  # noqa: S104
 
 
-def new_key(state: Path, *, per_minute: int | None = 0) -> tuple[Key, str]:
-    return KeyFile(state / "keys.json").add("agent", scopes={Scope.READ}, per_minute=per_minute)
+def new_key(state: Path, *, per_minute: int | None = 0) -> tuple[ApiKey, str]:
+    return KeyFile(state / "keys.json").add("agent", scopes={KeyScope.READ}, per_minute=per_minute)
 
 
 def post(url: str, *, token: str | None, body: object = LIST, **headers: str) -> httpx2.Response:

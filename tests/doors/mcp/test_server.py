@@ -18,19 +18,28 @@ import anyio.to_thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from mcp_types import CallToolResult
 
 from quoth.errors import IndexDamaged, QuestionError
-from quoth.interfaces.guard.access import is_loopback
-from quoth.interfaces.guard.words import client_words, full_words
-from quoth.interfaces.mcp import schemas, wording
-from quoth.interfaces.mcp.arguments import checked
-from quoth.interfaces.mcp.catalog import Catalog
-from quoth.interfaces.mcp.resources import PAGE, cursor_after, doc_id_before, doc_id_of, uri_of
-from quoth.interfaces.mcp.server import Telling, server_for
-from quoth.interfaces.mcp.tools import tools_for
-from quoth.interfaces.python import Quoth
+from quoth.http.document_catalog import DocumentCatalog
+from quoth.http.guard.api_keys import is_loopback
+from quoth.http.http_faults import client_error, full_error
+from quoth.library import Quoth
+from quoth.mcp import tools
+from quoth.mcp.server import (
+    PAGE,
+    ErrorTextOf,
+    check_arguments,
+    cursor_after,
+    doc_id_before,
+    doc_id_of,
+    server_for,
+    uri_of,
+)
+from quoth.mcp.tools import RetrieveInput, tools_for
+from quoth.output.json_schema import object_schema
 from quoth.types import Document, Outcome
 
 from ..command_line import PATIENCE, failed, run, write_files
@@ -61,20 +70,20 @@ def test_resources_come_in_pages_and_each_once(many: Quoth) -> None:
         assert [len(page) for page in pages] == [PAGE, PAGE, 20]
         assert list(chain.from_iterable(pages)) == [info.id for info in many.documents()]
 
-    talk_to(lambda: Client(server_for(many, threads=2, queue=8, words=full_words)), work)
+    talk_to(lambda: Client(server_for(many, threads=2, queue=8, error_text=full_error)), work)
 
 
 def test_a_catalog_of_a_folder(many: Quoth) -> None:
-    catalog = Catalog(many)
+    listing = DocumentCatalog(many).listing()
     folder = [info.id for info in many.documents() if info.id.startswith("notes/")]
-    first = catalog.page(prefix="notes/", after=None, limit=60)
-    second = catalog.page(prefix="notes/", after=first.next, limit=60)
+    first = listing.page(prefix="notes/", after="", limit=60)
+    second = listing.page(prefix="notes/", after=folder[59], limit=60)
 
-    assert [info.id for info in (*first.documents, *second.documents)] == folder
+    assert [document.doc_id for document in (*first.documents, *second.documents)] == folder
     assert (first.total, first.next, second.total, second.next) == (len(folder), folder[59], len(folder), None)
-    assert catalog.page(prefix="hedges/", after=None, limit=5).total == 0
-    assert catalog.page(prefix="notes/", after="zzz", limit=5).documents == ()
-    assert [one.id for one in catalog.page(prefix="notes/", after="0000", limit=1).documents] == folder[:1]
+    assert listing.page(prefix="hedges/", after="", limit=5).total == 0
+    assert listing.page(prefix="notes/", after="zzz", limit=5).documents == []
+    assert [one.doc_id for one in listing.page(prefix="notes/", after="0000", limit=1).documents] == folder[:1]
 
 
 class _Broken(Quoth):
@@ -99,7 +108,7 @@ def test_what_nobody_foresaw_is_logged_and_not_told(small: SmallCorpus, caplog: 
         assert error.value.data is None
 
     with caplog.at_level(logging.ERROR):
-        talk_to(lambda: Client(server_for(broken, threads=2, queue=8, words=full_words)), work)
+        talk_to(lambda: Client(server_for(broken, threads=2, queue=8, error_text=full_error)), work)
     assert caplog.text.count("secret detail") >= 2
 
 
@@ -136,7 +145,7 @@ def test_a_call_too_many_is_sent_away_and_the_others_are_answered(small: SmallCo
             _Held.let_go.set()
         assert [one.is_error for one in answers] == [False, False]
 
-    talk_to(lambda: Client(server_for(held, threads=1, queue=1, words=client_words)), work)
+    talk_to(lambda: Client(server_for(held, threads=1, queue=1, error_text=client_error)), work)
 
 
 def test_a_model_that_cannot_be_loaded_is_told_to_whoever_asks(
@@ -148,7 +157,7 @@ def test_a_model_that_cannot_be_loaded_is_told_to_whoever_asks(
         assert len((await client.list_tools()).tools) == 5
         assert "\nHint: " in await refused(client, "ask", question="How deep is canola sown?")
 
-    talk_to(lambda: Client(server_for(other, threads=2, queue=8, words=full_words)), work)
+    talk_to(lambda: Client(server_for(other, threads=2, queue=8, error_text=full_error)), work)
     assert caplog.records
 
 
@@ -160,9 +169,9 @@ class _Damaged(Quoth):
         raise IndexDamaged("/srv/index is damaged", hint="Remove /srv/index and ingest again.")
 
 
-@pytest.mark.parametrize(("words", "told"), [(client_words, False), (full_words, True)])
+@pytest.mark.parametrize(("words", "told"), [(client_error, False), (full_error, True)])
 def test_agents_of_other_machines_are_not_told_what_only_the_operator_should_know(
-    small: SmallCorpus, caplog: pytest.LogCaptureFixture, words: Telling, *, told: bool
+    small: SmallCorpus, caplog: pytest.LogCaptureFixture, words: ErrorTextOf, *, told: bool
 ) -> None:
     damaged = _Damaged.open(small.index, settings=HASHED)
 
@@ -176,7 +185,7 @@ def test_agents_of_other_machines_are_not_told_what_only_the_operator_should_kno
         assert error.value.data["code"] == "index-damaged"
 
     with caplog.at_level(logging.ERROR):
-        talk_to(lambda: Client(server_for(damaged, threads=2, queue=8, words=words)), work)
+        talk_to(lambda: Client(server_for(damaged, threads=2, queue=8, error_text=words)), work)
     assert ("/srv/index is damaged" in caplog.text) is not told
 
 
@@ -203,14 +212,14 @@ def test_arguments_are_named_when_they_are_wrong() -> None:
     ]
     for arguments, words in cases:
         with pytest.raises(QuestionError) as wrong:
-            checked("retrieve", arguments, schemas.RETRIEVE_INPUT)
+            check_arguments("retrieve", arguments, object_schema(RetrieveInput))
         assert words in str(wrong.value)
         assert len(str(wrong.value)) < 400
         assert "match_count" in wrong.value.hint
 
 
 def test_arguments_as_models_give_them() -> None:
-    said = checked("retrieve", {"query": "x", "match_count": 3.0, "as_of": None}, schemas.RETRIEVE_INPUT)
+    said = check_arguments("retrieve", {"query": "x", "match_count": 3.0, "as_of": None}, object_schema(RetrieveInput))
 
     assert said == {"query": "x", "match_count": 3}
     assert isinstance(said["match_count"], int)
@@ -242,7 +251,7 @@ def test_an_answer_in_words() -> None:
         ocr_confidence=0.87,
     )
     notes = {"warnings": ["The calibration is for another model."]}
-    said = wording.answer_text(
+    (said,) = tools.answer_texts(
         _outcome(answer_sentences=[_cited(), superseded], unsupported_parts=["gates"], run_notes=notes)
     )
 
@@ -257,7 +266,7 @@ def test_an_answer_in_words() -> None:
 def test_sources_that_disagree_are_both_told() -> None:
     statements = [_cited(authority="binding"), _cited(text="Fences are green.", doc_id="guide.md", page=None)]
     conflict = {"detail": "Two colours are named.", "statements": statements}
-    said = wording.answer_text(_outcome(conflicts=[conflict]))
+    (said,) = tools.answer_texts(_outcome(conflicts=[conflict]))
 
     assert "Sources disagree: Two colours are named. Report both sides." in said
     assert '- "Fences are green." (guide.md[7:24] · 4 > 4.2)' in said
@@ -266,7 +275,7 @@ def test_sources_that_disagree_are_both_told() -> None:
 def test_an_abstention_in_words() -> None:
     reason = {"code": "unknown_entity", "detail": "No document mentions Halvorsen."}
     nearest = [_cited(why="It does not mention Halvorsen.")]
-    said = wording.answer_text(
+    (said,) = tools.answer_texts(
         _outcome(abstained=True, answer_sentences=[], reason=reason, missing=["Halvorsen"], nearest=nearest)
     )
 
@@ -299,7 +308,7 @@ def without_sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     import importlib.util
 
     found = importlib.util.find_spec
-    monkeypatch.setattr("quoth.interfaces.cli.mcp.find_spec", lambda name: None if name == "mcp" else found(name))
+    monkeypatch.setattr("quoth.cli.servers.find_spec", lambda name: None if name == "mcp" else found(name))
     yield
 
 
@@ -311,14 +320,14 @@ def test_without_the_sdk_the_extra_is_named(small: SmallCorpus) -> None:
 
 
 def test_the_command_line_does_not_load_the_sdk() -> None:
-    code = "import sys, quoth.interfaces.cli; sys.exit(any(name in sys.modules for name in ('mcp', 'uvicorn')))"
+    code = "import sys, quoth.cli; sys.exit(any(name in sys.modules for name in ('mcp', 'uvicorn')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_documented_tools_and_settings_of_clients_are_real(small: SmallCorpus) -> None:
     page = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
     quoth = Quoth.open(small.index, settings=HASHED)
-    tools = tools_for(quoth, Catalog(quoth))
+    tools = tools_for(quoth, DocumentCatalog(quoth))
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", page, re.MULTILINE))
     blocks = [json.loads(code) for code in re.findall(r"^```jsonc\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)]
     servers = [one for block in blocks for one in (block.get("mcpServers") or block["servers"]).values()]
@@ -332,8 +341,11 @@ def test_the_documented_tools_and_settings_of_clients_are_real(small: SmallCorpu
     assert all(one["headers"]["Authorization"].startswith("Bearer $") for one in remote)
 
 
-def test_there_is_no_address_in_a_published_schema() -> None:
-    for name in ("answer", "retrieval"):
-        schema = schemas.published(name)
-        assert schema["type"] == "object"
-        assert "$id" not in schema
+def test_a_schema_of_a_tool_is_an_object_without_an_address(small: SmallCorpus) -> None:
+    quoth = Quoth.open(small.index, settings=HASHED)
+
+    for tool in tools_for(quoth, DocumentCatalog(quoth)):
+        for schema in (tool.input, tool.output):
+            Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+            assert "$id" not in schema

@@ -15,9 +15,10 @@ from mcp import Client, MCPError
 from mcp_types import TextResourceContents
 
 from quoth import __version__
-from quoth.interfaces.python import Quoth
-from quoth.render import outcome_json
-from quoth.render_retrieval import retrieval_json
+from quoth.library import Quoth
+from quoth.output.render import outcome_json
+from quoth.output.render_retrieval import retrieval_json
+from quoth.types import Filters
 
 from ..command_line import HASH, PATIENCE, failed, finish, run, start
 from ..small_corpus import CANOLA, FILES, HALVORSEN, SmallCorpus
@@ -178,7 +179,7 @@ def test_several_things_at_once(small: SmallCorpus, served: Served, tmp_path: Pa
     questions = [SOWING, HALVORSEN, burning, "When to store wheat?"] * 4
     quoth = direct(small)
     expected = [outcome_json(quoth.ask(question)) for question in questions[:4]] * 4
-    wheat = outcome_json(quoth.ask(SOWING, doc_ids=["wheat.md"], tags={"crop": "wheat"}))
+    wheat = outcome_json(quoth.ask(SOWING, filters=Filters(doc_ids=["wheat.md"], tags={"crop": "wheat"})))
     text = small.source("rules.md")
     begin = text.index(warden)
 

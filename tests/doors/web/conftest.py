@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
 
 from .service import Service, new_key, serving
 from .town import Town, ingest_town
@@ -16,6 +16,10 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
     "--disable-sync"
 ).split()
+
+PATIENCE = 60_000
+"""Milliseconds after which something counts as never coming."""
+expect.set_options(timeout=PATIENCE)
 
 NewPage = Callable[..., Page]
 
@@ -108,7 +112,7 @@ def _watched(page: Page, faults: list[str], allowed: str | None) -> Page:
         note("dialog", dialog.message)
         dialog.dismiss()
 
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(PATIENCE)
     page.on("console", lambda message: note(message.type, message.text))
     page.on("pageerror", lambda error: note("error", str(error)))
     page.on("dialog", refuse)

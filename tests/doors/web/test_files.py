@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-WEB = Path(str(files("quoth.interfaces"))) / "web"
+WEB = Path(str(files("quoth"))) / "web"
 PAGE = (WEB / "index.html").read_text("utf-8")
 SCRIPTS = sorted(WEB.glob("*.js"))
 

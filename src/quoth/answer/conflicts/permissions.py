@@ -1,4 +1,4 @@
-"""What a clause lets people do: allows, forbids, or asks a consent for."""
+"""Find what a clause allows, forbids, or allows only with consent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from quoth.text.norm_clauses import Clause
+from quoth.answer.conflicts.norm_clauses import Clause
 from quoth.types import Span
 
 
@@ -28,9 +28,9 @@ OPPOSITES = {
 @dataclass(frozen=True, slots=True)
 class Permission:
     stance: Stance
-    said: Span
+    span: Span
     consent: Span | None
-    """The words that name the consent, where the stance is about one."""
+    """The words that name the consent; None when the stance is not about consent."""
 
 
 _CONSENT = r"(?:approval|consent|permission|authori[sz]ation|permit|licen[cs]e)"
@@ -38,7 +38,6 @@ _ANY = re.compile(
     r"\b(?:may|can|cannot|shall|must|will|permitted|allowed|welcome|acceptable|authori|prohibit|forbid|ban"
     r"|bar|disallowed|unlawful|illegal|require|need)"
 )
-_ANY_CONSENT = re.compile(rf"\b{_CONSENT}\b")
 _FEW = r"(?:(?!and\b|or\b|but\b)[\w'-]+\s+){0,4}?"
 _GOOD = r"(?:permitted|allowed|welcome|acceptable|authori[sz]ed)"
 _BAD = r"(?:prohibited|forbidden|banned|barred|disallowed|unlawful|illegal)"
@@ -53,7 +52,7 @@ _ALLOWED = re.compile(
 )
 _NO = re.compile(r"^\W*(?P<no>no)\s+(?!more\b|less\b|fewer\b|later\b|longer\b)")
 _NO_RULE = re.compile(rf"\b(?:shall|may|can|must|will|is|are)\s+(?:be\s+)?(?:{_GOOD}|(?P<act>[\w-]+))")
-# A `not` before these belongs to a bound, or to a plain fact.
+# `not` before these words is part of a bound or of a statement of fact.
 _NO_ACTS = frozenset(
     """exceed be have more less greater higher taller longer wider larger later fewer lower shorter not only include
     contain apply constitute mean affect limit relieve need require waive""".split()
@@ -78,35 +77,26 @@ _NEEDED = re.compile(
 
 
 def permission(clause: Clause, whole: str) -> Permission | None:
-    """What the clause says about its subject as a whole; None where it says nothing, or only under a condition.
-
-    `whole` is the clause with its subject.
-    """
+    """Return what the clause, `whole` with its subject, allows or forbids without condition; None if nothing."""
     if _ANY.search(whole) is None:
         return None
-    consent = _about_consent(whole)
-    if consent is not None:
-        return consent
-    found = _forbidden(clause, whole) or _allowed(clause)
-    if found is None:
+    for pattern, stance in ((_FREE, Stance.CONSENT_FREE), (_NEEDED, Stance.CONSENT_NEEDED)):
+        if (match := pattern.search(whole)) is not None and match.lastgroup is not None:
+            return _with_consent(stance, match, match.lastgroup)
+    plain = _forbidden(clause, whole) or _allowed(clause)
+    if plain is None:
         return None
     if (match := _WITHOUT.search(whole)) is not None:
-        # `shall not be removed without approval` needs one; `may be installed without approval` does not.
-        stance = Stance.CONSENT_FREE if found.stance is Stance.ALLOWED else Stance.CONSENT_NEEDED
-        return Permission(stance, Span(match.start(), match.end()), Span(*match.span("consent")))
-    if found.stance is Stance.ALLOWED and (match := _WITH.search(whole)) is not None:
-        return Permission(Stance.CONSENT_NEEDED, Span(match.start(), match.end()), Span(*match.span("consent")))
-    return None if clause.excepted or _CONDITION.search(whole) else found
+        # `shall not be removed without approval` needs approval; `may be installed without approval` does not.
+        stance = Stance.CONSENT_FREE if plain.stance is Stance.ALLOWED else Stance.CONSENT_NEEDED
+        return _with_consent(stance, match, "consent")
+    if plain.stance is Stance.ALLOWED and (match := _WITH.search(whole)) is not None:
+        return _with_consent(Stance.CONSENT_NEEDED, match, "consent")
+    return None if clause.excepted or _CONDITION.search(whole) else plain
 
 
-def _about_consent(whole: str) -> Permission | None:
-    if _ANY_CONSENT.search(whole) is None:
-        return None
-    for pattern, stance in ((_FREE, Stance.CONSENT_FREE), (_NEEDED, Stance.CONSENT_NEEDED)):
-        if (match := pattern.search(whole)) is not None:
-            name = next(key for key, value in match.groupdict().items() if value)
-            return Permission(stance, Span(match.start(), match.end()), Span(*match.span(name)))
-    return None
+def _with_consent(stance: Stance, match: re.Match[str], group: str) -> Permission:
+    return Permission(stance, Span(*match.span()), Span(*match.span(group)))
 
 
 def _forbidden(clause: Clause, whole: str) -> Permission | None:
@@ -115,14 +105,13 @@ def _forbidden(clause: Clause, whole: str) -> Permission | None:
         if match is None or match["act"] in _NO_ACTS:
             return None
         return Permission(Stance.FORBIDDEN, Span(no.start("no"), match.end()), None)
-    for match in _FORBIDDEN.finditer(clause.predicate):
-        if match["act"] not in _NO_ACTS:
-            return Permission(Stance.FORBIDDEN, Span(match.start(), match.end()), None)
-    return None
+    acts = (match for match in _FORBIDDEN.finditer(clause.predicate) if match["act"] not in _NO_ACTS)
+    first = next(acts, None)
+    return Permission(Stance.FORBIDDEN, Span(*first.span()), None) if first else None
 
 
 def _allowed(clause: Clause) -> Permission | None:
     match = _ALLOWED.search(clause.predicate)
     if match is None or (match["act"] or match["passive"]) in _NO_ACTS:
         return None
-    return Permission(Stance.ALLOWED, Span(match.start(), match.end()), None)
+    return Permission(Stance.ALLOWED, Span(*match.span()), None)

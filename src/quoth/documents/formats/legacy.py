@@ -1,34 +1,35 @@
-"""RTF, old Word files and ODT: LibreOffice turns them into DOCX, which is then read as any other.
+"""RTF, old Word files and ODT: LibreOffice converts them to DOCX, which is then read as usual.
 
-LibreOffice runs with a profile of its own inside a private folder that is removed afterwards, so that it shares
-nothing with the user's own, and is ended with everything it started when it takes too long.
+LibreOffice runs with its own profile in a private folder that is removed afterwards, so it shares nothing with the
+user's LibreOffice. It is killed with everything it started when it takes too long.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
-from quoth.corpus.formats import docx
+from quoth.documents.formats.docx import docx_document as docx
 from quoth.errors import UnreadableFile
 from quoth.types import Extract
 
 TIME_LIMIT = 100.0
-"""Seconds for one file, of which starting takes a few; less than a worker has, so that it says what went wrong."""
+"""Seconds for one file. Less than a worker has, so that the worker can still report the reason."""
 MEMORY_LIMIT = 4 * 1024**3
-"""Bytes of address space for LibreOffice: more than our own process may have, but not without end."""
+"""Bytes of address space for LibreOffice, which needs more than our own process may have."""
 
 _REVISION = 1
 _GUARD = """exec 3<&0; "$@" </dev/null 3<&- & office=$!; (read -r _ <&3; kill -9 0) >/dev/null 2>&1 & wait "$office" """
-"""Starts LibreOffice, and ends all of its process group when standard input ends: that is when we do, however."""
+"""Starts LibreOffice, and kills its process group when standard input ends, which it does when our process ends."""
 _INSTALL = "Install LibreOffice (Debian: apt-get install libreoffice-writer-nogui), or save the file as .docx."
 _SAVE_AGAIN = "Open it in a word processor and save it as .docx."
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -58,24 +59,23 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 </item>
 </oor:items>
 """
-"""No macros, no links out of the document, no update of those inside it."""
+"""No macros, no links out of the document, no updates of links inside it."""
 
 
 def extract(data: bytes, ending: str) -> Extract:
-    """The text and the regions of an RTF, DOC or ODT file; its content decides, `ending` only names the format."""
+    """Return the text and the regions of an RTF, DOC or ODT file. Its content tells the format, not its `ending`."""
     kind = _kind(data, ending)
-    if kind == "docx":  # many a .doc is a .docx under its old name
-        return docx.extract(data)
-    return docx.extract(_converted(data, kind))
+    # Many .doc files are .docx files with the old ending.
+    return docx.extract(data if kind == "docx" else _converted(data, kind))
 
 
 def version() -> str:
-    """What makes the text, LibreOffice included; asked once for each process, as it takes a second."""
+    """Return what extracts the text, with the version of LibreOffice; it is asked once in each process."""
     return f"{_office_version()} / {_REVISION} / {docx.VERSION}"
 
 
 def _kind(data: bytes, ending: str) -> str:
-    """`rtf`, `doc`, `odt` or `docx`, by the first bytes of the file."""
+    """Return `rtf`, `doc`, `odt` or `docx` by the first bytes of the file; raise `UnreadableFile` for others."""
     if data.lstrip()[: len(_RTF)] == _RTF:
         return "rtf"
     if data.startswith(_OLE):
@@ -95,16 +95,13 @@ def _word_file(data: bytes) -> str:
 
 
 def _directory(data: bytes) -> set[str]:
-    """The names in the directory of an old Office file. They lie in entries of 128 bytes, wherever its sectors are."""
-    names = set()
-    for stream in ("WordDocument", *_STREAMS):
-        wanted = stream.encode("utf-16-le") + b"\x00\x00"
-        at = data.find(wanted)
-        while at >= 0 and at % _DIRECTORY_ENTRY:
-            at = data.find(wanted, at + 1)
-        if at >= 0:
-            names.add(stream)
-    return names
+    """Return the stream names in an old Office file. They begin at multiples of 128 bytes, the size of an entry."""
+    wanted = {stream: stream.encode("utf-16-le") + b"\x00\x00" for stream in ("WordDocument", *_STREAMS)}
+    return {
+        stream
+        for stream, entry in wanted.items()
+        if any(at.start() % _DIRECTORY_ENTRY == 0 for at in re.finditer(re.escape(entry), data))
+    }
 
 
 def _converted(data: bytes, kind: str) -> bytes:
@@ -120,55 +117,46 @@ def _converted(data: bytes, kind: str) -> bytes:
             *("--nolockcheck", "--nodefault", "--convert-to", "docx:MS Word 2007 XML", "--outdir", str(made)),
             str(source),
         ]
-        said = _run(command, folder)
+        error = _run(command, folder)
         result = made / "source.docx"
         if not result.is_file():
-            raise UnreadableFile("", f"LibreOffice cannot convert it{said and ': ' + said}", hint=_SAVE_AGAIN)
+            raise UnreadableFile("", f"LibreOffice cannot convert it{error and ': ' + error}", hint=_SAVE_AGAIN)
         return result.read_bytes()
 
 
 def _run(command: list[str], folder: str) -> str:
-    """Run LibreOffice to its end or to the time limit; return its last words."""
-    # A home of its own keeps fonts' caches and the like out of the user's.
+    """Run LibreOffice to its end or to the time limit; return the last line of its errors, if it failed."""
+    # Its own home keeps font caches and the like out of the user's home.
     environment = {**os.environ, "HOME": folder, "TMPDIR": folder, "SAL_USE_VCLPLUGIN": "svp"}
+    errors = Path(folder, "errors")
     with (
-        _line_of_life() as line,
+        errors.open("wb") as stderr,
         _memory_limit(),
         subprocess.Popen(  # noqa: S603 - a fixed program, and the file's name is ours
             ["/bin/sh", "-c", _GUARD, "sh", *command],
             cwd=folder,
             env=environment,
-            stdin=line,
+            stdin=subprocess.PIPE,  # nothing is written to it: it stays open until the block or our process ends
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             start_new_session=True,
         ) as process,
     ):
         try:
-            _, errors = process.communicate(timeout=TIME_LIMIT)
+            process.wait(timeout=TIME_LIMIT)
         except subprocess.TimeoutExpired as error:
             why = f"LibreOffice did not convert it within {TIME_LIMIT:.0f} seconds"
             raise UnreadableFile("", why, hint=_SAVE_AGAIN) from error
         finally:
-            _end(process)
-    lines = errors.decode("utf-8", "replace").strip().splitlines()
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # with all it started: the launcher leaves the program behind
+    lines = errors.read_text("utf-8", "replace").strip().splitlines()
     return lines[-1][:200] if lines and process.returncode else ""
 
 
 @contextmanager
-def _line_of_life() -> Iterator[int]:
-    """The end of a pipe to read from, where nothing ever comes but the end, when we are done or no more."""
-    reading, writing = os.pipe()
-    try:
-        yield reading
-    finally:
-        os.close(reading)
-        os.close(writing)
-
-
-@contextmanager
 def _memory_limit() -> Iterator[None]:
-    """What is started inside may use as much memory as LibreOffice needs, whatever we may use ourselves."""
+    """Let processes that start inside the block use as much memory as LibreOffice needs."""
     own, most = resource.getrlimit(resource.RLIMIT_AS)
     allowed = MEMORY_LIMIT if most == resource.RLIM_INFINITY else min(MEMORY_LIMIT, most)
     resource.setrlimit(resource.RLIMIT_AS, (allowed, most))
@@ -176,14 +164,6 @@ def _memory_limit() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (own, most))
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End LibreOffice and whatever it started: its launcher leaves the real program behind."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def _office() -> str:
@@ -196,9 +176,9 @@ def _office() -> str:
 @lru_cache(maxsize=1)
 def _office_version() -> str:
     try:
-        told = subprocess.run(  # noqa: S603 - a fixed program
+        printed = subprocess.run(  # noqa: S603 - a fixed program
             [_office(), "--version"], capture_output=True, timeout=TIME_LIMIT, check=False, stdin=subprocess.DEVNULL
         )
     except (UnreadableFile, OSError, subprocess.TimeoutExpired):
         return "no LibreOffice"
-    return " ".join(told.stdout.decode("utf-8", "replace").split()[:2]) or "LibreOffice"
+    return " ".join(printed.stdout.decode("utf-8", "replace").split()[:2]) or "LibreOffice"

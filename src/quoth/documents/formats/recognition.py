@@ -1,4 +1,4 @@
-"""What kind of file it is: by its content where that says so, else by its ending."""
+"""Recognises the format of a file: by its content where that tells, else by its ending."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ FORMATS = {
     ".doc": "doc",
     ".odt": "odt",
 }
-"""File endings and the format that they promise."""
+"""The format that each file ending promises."""
 
 AS_TEXT = frozenset({"markdown", "text"})
-"""Formats whose bytes are the text; from the others it is extracted."""
+"""Formats whose bytes are the text. From all others the text is extracted."""
 
 _HEAD = 4096
 _PAGE = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
 _ODT = re.compile(rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text(?=PK|\s)", re.S)
-"""It must come first and as it is, so that it can be seen without unpacking."""
+"""The format demands this entry first and uncompressed, so that it can be seen without unpacking."""
 _ARCHIVE_TAIL = 22 + 2**16
 _LARGEST_DIRECTORY = 32 << 20
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def recognise(path: Path) -> str | None:
-    """The format of a file; None where neither its content nor its ending is one that can be read.
+    """Return the format of a file; None if neither its content nor its suffix belongs to a readable format.
 
-    A file that cannot be opened goes by its ending: whoever reads it will say what is wrong.
+    A file that cannot be opened goes by its ending: reading it will raise the error.
     """
     promised = FORMATS.get(path.suffix.lower())
     if not path.is_file():
-        return promised  # what a pipe gives is gone once it was read
+        return promised  # the content of a pipe is gone once it is read
     try:
         with path.open("rb") as file:
             return _by_content(file, promised) or promised
@@ -59,7 +59,7 @@ def _by_content(file: BinaryIO, promised: str | None) -> str | None:
     if head.startswith(b"{\\rtf"):
         return "rtf"
     if head.startswith(_OLE):
-        # An encrypted .docx is such a container too; its extractor knows what to say. So are spreadsheets and slides.
+        # An encrypted .docx is such a container too, and so are spreadsheets and slides; the extractor reports them.
         return "docx" if promised == "docx" else "doc" if promised else None
     if head.startswith(b"PK\x03\x04"):
         return _in_archive(file)
@@ -69,7 +69,7 @@ def _by_content(file: BinaryIO, promised: str | None) -> str | None:
 
 
 def _in_archive(file: BinaryIO) -> str | None:
-    """By the names in an archive. This is the main process: nothing is unpacked, and no endless list of names read."""
+    """Tell the format by the names in an archive. The main process unpacks nothing and reads no huge directory."""
     file.seek(0)
     head = file.read(_HEAD)
     if _directory_bytes(file) > _LARGEST_DIRECTORY:
@@ -85,7 +85,7 @@ def _in_archive(file: BinaryIO) -> str | None:
 
 
 def _directory_bytes(file: BinaryIO) -> int:
-    """How long the list of names of an archive is, as it says itself at its end."""
+    """Return the size of an archive's directory, as stated at the end of the file."""
     end = file.seek(0, os.SEEK_END)
     file.seek(max(0, end - _ARCHIVE_TAIL))
     tail = file.read(_ARCHIVE_TAIL)

@@ -1,4 +1,4 @@
-"""Extract text in worker processes, each with a time and a memory limit: a bad file costs a worker, never the run."""
+"""Extract text in worker processes with time and memory limits: a bad file costs one worker, never the run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from contextlib import contextmanager, suppress
 from queue import LifoQueue
 from types import TracebackType
 
-from quoth.corpus.kinds import AS_TEXT
-from quoth.corpus.load import decode
-from quoth.corpus.wire import unpack
-from quoth.corpus.worker import EARNED, FAILED, OK, read_message, write_message
+from quoth.documents.encodings import decode
+from quoth.documents.formats.recognition import AS_TEXT
+from quoth.documents.worker.process import EXTENDED, FAILED, OK, read_message, write_message
+from quoth.documents.worker.wire import unpack
 from quoth.errors import UnreadableFile
 from quoth.machine import available_cores, plain_environment
 from quoth.settings import IngestSettings
@@ -31,13 +31,13 @@ _CRASHES = "The file is damaged or hostile: open it in its own program and save 
 
 
 class Extraction:
-    """A few workers, started when the first file needs one. Threads may share it; each call waits for a free worker."""
+    """A pool of worker processes, started on demand. Threads may share it; each call waits for a free worker."""
 
     def __init__(self, settings: IngestSettings) -> None:
         self.workers = settings.workers or available_cores()
         self._seconds = settings.seconds
         self._memory_mb = settings.memory_mb
-        self._free: LifoQueue[_Worker | None] = LifoQueue()  # the one used last is warm
+        self._free: LifoQueue[_Worker | None] = LifoQueue()  # the worker that was used last is warm
         for _ in range(self.workers):
             self._free.put(None)
         self._started: set[_Worker] = set()
@@ -54,21 +54,21 @@ class Extraction:
             worker.stop()
 
     def read(self, data: bytes, *, form: str, label: str) -> tuple[Extract, str]:
-        """The text of a file of any format, and its encoding if it is text itself."""
+        """Return the extract of a file of any format, and its encoding, which is empty unless it is a text file."""
         if form not in AS_TEXT:
             return self.extract(data, form=form, label=label), ""
-        source = decode(data, label=label)
-        return Extract(source.text, None, (), (), {}, ()), source.encoding
+        text, encoding = decode(data, label=label)
+        return Extract(text, None, (), (), {}, ()), encoding
 
     def extract(self, data: bytes, *, form: str, label: str) -> Extract:
-        """The text of one that is not; `UnreadableFile` says why it cannot be taken, or how its extractor ended."""
+        """Return the extract of a file that a worker must read. Raise `UnreadableFile` when the worker cannot."""
         worker = self._free.get()
         try:
             if worker is not None and worker.alive:
                 try:
                     return worker.extract(data, form=form, label=label, seconds=self._seconds)
-                except _Accident:
-                    # What earlier files left in its memory may be to blame: alone the file gets all that it may have.
+                except _WorkerFailure:
+                    # Memory taken by earlier files may be the cause, so the file gets a second try in a new process.
                     self._end(worker)
             worker = self._start(label)
             return worker.extract(data, form=form, label=label, seconds=self._seconds)
@@ -84,7 +84,7 @@ class Extraction:
             self._started.add(worker)
             if not self._closed:
                 return worker
-            self._end(worker)  # it was closed meanwhile, and nobody else will
+            self._end(worker)  # the pool was closed meanwhile, and nothing else would end this worker
         raise UnreadableFile(label, "the run was interrupted", hint="Run the same command to go on.")
 
     def _end(self, worker: _Worker) -> None:
@@ -92,19 +92,20 @@ class Extraction:
         self._started.discard(worker)
 
 
-class _Accident(UnreadableFile):
-    """A file that cannot be taken for a reason that nobody foresaw."""
+class _WorkerFailure(UnreadableFile):
+    """The extractor crashed or raised an error that it does not know, so a new process may succeed."""
 
 
 class _Worker:
-    """One process."""
+    """One worker process and the pipes to it."""
 
     def __init__(self, memory_mb: int, seconds: float) -> None:
-        # Who is ended in the middle cleans up nothing, so we do: its temporary files are all in here.
+        # A process that is killed cleans up nothing, so all its temporary files go to a folder that we remove.
         self._folder = tempfile.mkdtemp(prefix="quoth-worker-")
-        # A session of its own: Ctrl-C in the terminal is for us, and whatever the worker starts ends with it.
+        # With a session of its own it does not receive Ctrl-C, and the programs it starts are killed with it.
+        limits = [str(memory_mb), f"{seconds:g}", self._folder]
         self._process = subprocess.Popen(  # noqa: S603 - our own module, in the Python that runs us
-            [sys.executable, "-P", "-m", "quoth.corpus.worker", str(memory_mb), f"{seconds:g}", self._folder],
+            [sys.executable, "-P", "-m", "quoth.documents.worker.process", *limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -118,11 +119,11 @@ class _Worker:
         return self._process.poll() is None
 
     def extract(self, data: bytes, *, form: str, label: str, seconds: float) -> Extract:
-        self._timed_out = False  # the clock of the file before may have rung just as it was done
+        self._timed_out = False  # the timer of the previous file may have fired just after it was done
         deadline = time.monotonic() + seconds
         with self._time_limit(seconds):
-            reply = self._ask(form, data)
-        while reply is not None and reply[:1] == EARNED:
+            reply = self._reply(form.encode(), data)
+        while reply is not None and reply[:1] == EXTENDED:
             deadline += float(reply[1:])
             with self._time_limit(deadline - time.monotonic()):
                 reply = self._reply()
@@ -132,30 +133,21 @@ class _Worker:
             if reply[:1] == OK:
                 return unpack(reply[1:])
             why, hint = json.loads(reply[1:])
-            refusal = _Accident if reply[:1] == FAILED else UnreadableFile
+            refusal = _WorkerFailure if reply[:1] == FAILED else UnreadableFile
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise UnreadableFile(label, f"its extractor contradicts itself: {error}", hint=_CRASHES) from error
         raise refusal(label, why, hint=hint)
 
-    def _ask(self, form: str, data: bytes) -> bytes | None:
-        outgoing = self._process.stdin
-        if outgoing is None:
+    def _reply(self, *messages: bytes) -> bytes | None:
+        """Send messages and return the next reply; None if the process died, or was stopped."""
+        if self._process.stdin is None or self._process.stdout is None:
             return None
         try:
-            write_message(outgoing, form.encode())
-            write_message(outgoing, data)
+            for message in messages:
+                write_message(self._process.stdin, message)
+            return read_message(self._process.stdout)
         except (BrokenPipeError, ValueError):
-            return None  # it died while we wrote, or was stopped
-        return self._reply()
-
-    def _reply(self) -> bytes | None:
-        incoming = self._process.stdout
-        if incoming is None:
             return None
-        try:
-            return read_message(incoming)
-        except ValueError:
-            return None  # it was stopped
 
     @contextmanager
     def _time_limit(self, seconds: float) -> Iterator[None]:
@@ -172,32 +164,25 @@ class _Worker:
 
     def _ended(self, label: str, seconds: float) -> UnreadableFile:
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=1)  # how it ended by itself says more
+            self._process.wait(timeout=1)  # its own exit status says more than our kill
         self._kill()
         status = self._process.wait()
         if self._timed_out:
             return UnreadableFile(label, f"reading it took more than {seconds:g} seconds", hint=_HANGS)
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
-        return _Accident(label, f"it crashed its extractor ({how})", hint=_CRASHES)
+        return _WorkerFailure(label, f"it crashed its extractor ({how})", hint=_CRASHES)
 
     def _kill(self) -> None:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
 
     def stop(self) -> None:
         self._kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with suppress(BrokenPipeError):  # of what it never took in
-                    stream.close()
-        self._clean_up()
-
-    def _clean_up(self) -> None:
-        """Remove its folder; a program that it had started may write there for a moment longer."""
-        for _ in range(_CLEANINGS):
+        for stream in filter(None, (self._process.stdin, self._process.stdout)):
+            with suppress(BrokenPipeError):  # from what it did not read
+                stream.close()
+        for _ in range(_CLEANINGS):  # a program that it started may still write there for a moment
             shutil.rmtree(self._folder, ignore_errors=True)
             if not os.path.exists(self._folder):  # noqa: PTH110 - a text is all we have
                 return

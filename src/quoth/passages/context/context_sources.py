@@ -10,26 +10,26 @@ from functools import cached_property
 from threading import Lock
 
 from quoth.errors import OffsetMismatch
+from quoth.language.definitions import defined_terms, term_key
+from quoth.language.resolve_reference import SectionIndex
 from quoth.protocols import Reader
-from quoth.text.definitions import defined_terms, term_key
-from quoth.text.outlines import Outline
 from quoth.types import Document, DocumentInfo, Passage, RegionKind, Sentence, Span, Supersession
 
-About = Callable[[DocumentInfo, tuple[str, ...]], tuple[str | None, tuple[Supersession, ...]]]
+SectionAuthority = Callable[[DocumentInfo, tuple[str, ...]], tuple[str | None, tuple[Supersession, ...]]]
 """The authority of a section of a document, and what replaces it and is in force."""
 
 MOST_SENTENCES = 20_000
-"""Of a document that is read sentence by sentence; of a longer one only its passages are known."""
+"""The most sentences of a document that is read sentence by sentence; longer documents give only passages."""
 
 
 _OPENING = 40
 """Characters of a sentence that show whether it is a numbered clause."""
 _KEPT_SENTENCES = 40_000
-"""Of the documents read last: agents ask the same few again and again, and reading one takes the most time."""
+"""How many sentences of recent documents to keep: agents ask for the same few, and reading takes the most time."""
 
 
 @dataclass(frozen=True)  # without slots, for what is worked out when it is first asked for
-class Source:
+class SourceText:
     """A document, and its sentences in reading order; none where there are too many to read."""
 
     document: Document
@@ -38,23 +38,18 @@ class Source:
     passages: tuple[Passage, ...]
 
     @cached_property
-    def outline(self) -> Outline:
-        """That of its sentences, or else of its passages."""
-        openings = ["" if one.kind is RegionKind.HEADING else one.text[:_OPENING] for one in self.sentences]
-        return Outline([one.section for one in self.sentences or self.passages], openings)
+    def outline(self) -> SectionIndex:
+        """The sections of its sentences or, if these were not read, of its passages."""
+        openings = ["" if each.kind is RegionKind.HEADING else each.text[:_OPENING] for each in self.sentences]
+        return SectionIndex([each.section for each in self.sentences or self.passages], openings)
 
     @cached_property
     def glossary(self) -> Mapping[tuple[str, ...], Sequence[Sentence]]:
         """The sentences that define a term, in reading order, by the key of the term."""
-        found: dict[tuple[str, ...], list[Sentence]] = {}
-        for sentence in self.sentences:
-            if sentence.kind.evidence:
-                for key in defined_keys(sentence):
-                    found.setdefault(key, []).append(sentence)
-        return found
+        return by_term(sentence for sentence in self.sentences if sentence.kind.evidence)
 
-    def places(self, span: Span) -> range:
-        """The ordinals of the sentences that `span` touches."""
+    def positions(self, span: Span) -> range:
+        """Return the positions of the sentences that `span` touches."""
         if not self.sentences:
             return range(0)
         first = max(0, bisect_right(self.starts, span.start) - 1)
@@ -62,56 +57,56 @@ class Source:
         return range(first, max(first, bisect_right(self.starts, span.end - 1)))
 
     def inside(self, span: Span) -> tuple[Sentence, ...]:
-        """The sentences that `span` touches."""
-        places = self.places(span)
-        return self.sentences[places.start : places.stop]
+        """Return the sentences that `span` touches."""
+        positions = self.positions(span)
+        return self.sentences[positions.start : positions.stop]
 
     def span(self, first: int, last: int) -> Span:
         return Span(self.sentences[first].quote.span.start, self.sentences[last].quote.span.end)
 
     def neighbours(self, sentence: Sentence) -> tuple[Sentence | None, Sentence | None]:
-        place = bisect_right(self.starts, sentence.quote.span.start) - 1
-        before = self.sentences[place - 1] if place > 0 else None
-        return before, self.sentences[place + 1] if place + 1 < len(self.sentences) else None
+        position = bisect_right(self.starts, sentence.quote.span.start) - 1
+        before = self.sentences[position - 1] if position > 0 else None
+        return before, self.sentences[position + 1] if position + 1 < len(self.sentences) else None
 
 
 def defined_keys(sentence: Sentence) -> dict[tuple[str, ...], None]:
-    """The keys of the terms that a sentence defines, in order."""
+    """Return the keys of the terms that a sentence defines, in order."""
     return dict.fromkeys(term_key(term) for term in defined_terms(sentence.text, sentence.section))
 
 
-class _Recent:
-    """The sources that were read last, by index and document. An index is named by its content, so none gets stale."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], Source] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: tuple[str, str]) -> Source | None:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def put(self, key: tuple[str, str], source: Source) -> None:
-        with self._lock:
-            self._kept[key] = source
-            while sum(len(one.sentences) for one in self._kept.values()) > _KEPT_SENTENCES:
-                self._kept.popitem(last=False)
+_recent: OrderedDict[tuple[str, str], SourceText] = OrderedDict()
+"""The sources that were read last, by index and document. An index is named by its content, so none gets stale."""
+_recent_lock = Lock()
 
 
-_recent = _Recent()
+def _remember(key: tuple[str, str], source: SourceText) -> None:
+    """Keep a source as the most recent one, and as many others as fit."""
+    with _recent_lock:
+        _recent[key] = source
+        _recent.move_to_end(key)
+        while sum(len(other.sentences) for other in _recent.values()) > _KEPT_SENTENCES:
+            _recent.popitem(last=False)
 
 
-class Sources:
-    """The documents of one context, and what is known of their sections."""
+def by_term(sentences: Iterable[Sentence]) -> dict[tuple[str, ...], list[Sentence]]:
+    """Group sentences by the keys of the terms that they define."""
+    definitions: dict[tuple[str, ...], list[Sentence]] = {}
+    for sentence in sentences:
+        for key in defined_keys(sentence):
+            definitions.setdefault(key, []).append(sentence)
+    return definitions
 
-    def __init__(self, reader: Reader, about: About, known: Iterable[DocumentInfo]) -> None:
+
+class SourceTexts:
+    """The documents of one context, with the authority and the successors of their sections."""
+
+    def __init__(self, reader: Reader, about: SectionAuthority, known: Iterable[DocumentInfo]) -> None:
         self.reader = reader
         self._about = about
         self._infos = {info.id: info for info in known}
         self._all: tuple[DocumentInfo, ...] | None = None
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, SourceText] = {}
         self._sections: dict[tuple[str, tuple[str, ...]], tuple[str | None, tuple[Supersession, ...]]] = {}
 
     @property
@@ -131,34 +126,31 @@ class Sources:
             self._infos |= {info.id: info for info in self.reader.documents([doc_id])}
         return self._infos.get(doc_id)
 
-    def source(self, doc_id: str) -> Source:
-        """`OffsetMismatch` for a document that is not in the index: nothing of it can be verified."""
+    def source(self, doc_id: str) -> SourceText:
+        """Return a document; raise `OffsetMismatch` if the index lacks it, because nothing in it can be verified."""
         if doc_id not in self._sources:
             key = (self.reader.info.digest, doc_id)
-            source = _recent.get(key)
-            if source is None:
-                source = self._read(doc_id)
-                _recent.put(key, source)
-            self._sources[doc_id] = source
+            self._sources[doc_id] = _recent.get(key) or self._read(doc_id)
+            _remember(key, self._sources[doc_id])
         return self._sources[doc_id]
 
-    def _read(self, doc_id: str) -> Source:
+    def _read(self, doc_id: str) -> SourceText:
         info, document = self.info(doc_id), self.reader.document(doc_id)
         if info is None or document is None:
             raise OffsetMismatch(doc_id, 0, 0)
         sentences = tuple(self.reader.sentences(doc_id)) if info.sentences <= MOST_SENTENCES else ()
         passages = self.reader.passages(doc_id)
         starts = tuple(sentence.quote.span.start for sentence in sentences)
-        return Source(document, sentences, starts, passages)
+        return SourceText(document, sentences, starts, passages)
 
     def about(self, doc_id: str, section: tuple[str, ...]) -> tuple[str | None, tuple[Supersession, ...]]:
-        """The authority of a section, and what replaces it; nothing for a document that is not there."""
+        """Return the authority of a section and what supersedes it; (None, ()) if the index lacks the document."""
         key, info = (doc_id, section), self.info(doc_id)
         if key not in self._sections:
             self._sections[key] = (None, ()) if info is None else self._about(info, section)
         return self._sections[key]
 
-    def superseded(self, source: Source, span: Span, section: tuple[str, ...]) -> tuple[Supersession, ...]:
-        """What replaces anything in `span`: a passage of several small sections may hold one that is replaced."""
+    def superseded(self, source: SourceText, span: Span, section: tuple[str, ...]) -> tuple[Supersession, ...]:
+        """Return what supersedes any section in `span`: a passage may hold several small sections."""
         sections = dict.fromkeys([section, *(sentence.section for sentence in source.inside(span))])
-        return tuple(dict.fromkeys(one for path in sections for one in self.about(source.document.id, path)[1]))
+        return tuple(dict.fromkeys(each for path in sections for each in self.about(source.document.id, path)[1]))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 
-from quoth.context.draft import Draft
-from quoth.context.pieces import DEFINITION_OF
-from quoth.context.reading import ADDED, Seen, added_piece
-from quoth.context.sources import defined_keys
-from quoth.context.thoughts import ending
-from quoth.text.definitions import term_key, terms_used
+from quoth.language.definitions import term_key, terms_used
+from quoth.passages.context.context_draft import ADDED, ContextDraft, SeenSentence, added_excerpt
+from quoth.passages.context.context_sources import by_term, defined_keys
+from quoth.passages.context.excerpts import DEFINITION_OF, ending
 from quoth.types import NO_FILTERS, BlockReason, Query, Sentence, Span
 
 MOST_TERMS = 12
@@ -25,7 +23,7 @@ _BEHIND_REFERENCES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Use:
+class _TermUse:
     """A term as written, the document that uses it first, and how often it is used."""
 
     term: str
@@ -36,22 +34,23 @@ class _Use:
 _Key = tuple[str, ...]
 
 
-class Definitions:
-    """Looks up the terms of what was found, one step: the terms of a definition stay unexplained."""
+class DefinedTerms:
+    """Looks up the terms of the found sentences, but not the terms of their definitions."""
 
-    def __init__(self, seen: Sequence[Seen], draft: Draft) -> None:
+    def __init__(self, seen: Sequence[SeenSentence], draft: ContextDraft) -> None:
         self._draft = draft
-        self._chosen = tuple(dict.fromkeys(one.document.id for one in seen))
+        self._chosen = tuple(dict.fromkeys(each.document.id for each in seen))
         self._added = 0
         self._used = _used(seen)
-        known = {key for one in seen for key in defined_keys(one.sentence)}
+        known = {key for each in seen for key in defined_keys(each.sentence)}
         self._unknown = [key for key in self._used if key not in known]
-        best = self._terms_of([one.sentence for one in seen if one.best])
-        wanted = list(dict.fromkeys((*best, *self._by_count())))[:MOST_TERMS]
+        best = self._terms_of([each.sentence for each in seen if each.best])
+        by_count = sorted(self._unknown, key=lambda key: (-self._used[key].count, -len(key), key))
+        wanted = list(dict.fromkeys((*best, *by_count)))[:MOST_TERMS]
         self._wanted = {True: [key for key in wanted if key in best], False: [key for key in wanted if key not in best]}
 
     def follow(self, *, best: bool) -> None:
-        """Add what defines the terms of the best sentences, or those of the others, as long as it fits."""
+        """Add the definitions that fit, of the terms in the best sentences or of the other terms."""
         for key in self._wanted[best]:
             use = self._used[key]
             self._added += 1
@@ -63,7 +62,7 @@ class Definitions:
         for span in dict.fromkeys((self._completed(sentence), sentence.quote.span)):
             if self._draft.holds(sentence.doc_id, span) or not self._draft.has_room(sentence.doc_id, span):
                 continue
-            piece = added_piece(
+            excerpt = added_excerpt(
                 sentence.doc_id,
                 span,
                 sentence.section,
@@ -73,11 +72,11 @@ class Definitions:
                 because=DEFINITION_OF + term,
                 rank=ADDED + _BEHIND_REFERENCES + self._added,
             )
-            if self._draft.add(piece):
+            if self._draft.add(excerpt):
                 return
 
     def _terms_of(self, sentences: Sequence[Sentence]) -> dict[_Key, None]:
-        """The terms that these use, as the sentences come, the longest of each first."""
+        """Return the undefined terms of the sentences, in the order of the sentences, the longest of each first."""
         held: dict[_Key, None] = {}
         for sentence in sentences:
             words = f" {' '.join(term_key(sentence.text))} "
@@ -85,59 +84,55 @@ class Definitions:
             held |= dict.fromkeys(sorted(inside, key=lambda key: (-len(key), -self._used[key].count, key)))
         return held
 
-    def _by_count(self) -> list[_Key]:
-        return sorted(self._unknown, key=lambda key: (-self._used[key].count, -len(key), key))
-
     def _definition(self, key: _Key, doc_id: str) -> Sentence | None:
-        """The sentence that defines exactly this term: in the document that uses it, in another one of the context, or
-        in the only binding one that does."""
+        """Return the sentence that defines exactly this term, or None.
+
+        It comes from the document that uses the term, from the only document of the context that defines it, or from
+        the only binding document that does.
+        """
         near = self._near(key)
-        inside = [one for one in near if one.doc_id == doc_id]
-        if inside or len({one.doc_id for one in near}) == 1:
+        inside = [sentence for sentence in near if sentence.doc_id == doc_id]
+        if inside or len({sentence.doc_id for sentence in near}) == 1:
             return (inside or near)[0]
-        binding = [one for one in self._in_order((*near, *self._elsewhere.get(key, ()))) if self._is_binding(one)]
-        return binding[0] if len({one.doc_id for one in binding}) == 1 else None
+        everywhere = self._in_order((*near, *self._elsewhere.get(key, ())))
+        binding = [sentence for sentence in everywhere if self._binds(sentence.doc_id, sentence.section)]
+        return binding[0] if len({sentence.doc_id for sentence in binding}) == 1 else None
 
     def _near(self, key: _Key) -> list[Sentence]:
-        """What defines a term in the documents of the context."""
+        """Return the sentences that define a term in the documents of the context."""
         read = (self._draft.sources.source(doc_id).glossary.get(key, ()) for doc_id in self._chosen)
-        return self._in_order([*(one for several in read for one in several), *self._unread.get(key, ())])
+        return self._in_order(chain(*read, self._unread.get(key, ())))
 
     @cached_property
     def _unread(self) -> Mapping[_Key, Sequence[Sentence]]:
-        """What defines the terms in those documents of the context that are too long to be read."""
-        long = tuple(one for one in self._chosen if not self._draft.sources.source(one).sentences)
+        """Definitions found by search in documents of the context that are too long to read whole, by term."""
+        long = tuple(doc_id for doc_id in self._chosen if not self._draft.sources.source(doc_id).sentences)
         return self._searched([*self._wanted[True], *self._wanted[False]], long) if long else {}
 
     @cached_property
     def _elsewhere(self) -> Mapping[_Key, Sequence[Sentence]]:
-        """What defines, in documents that are not of the context, the terms that these leave open: one search for all
-        of them."""
-        missing = [key for several in self._wanted.values() for key in several if not self._near(key)]
+        """Definitions in other documents, by term, of the terms that the context leaves undefined; one search."""
+        missing = [key for keys in self._wanted.values() for key in keys if not self._near(key)]
         sources = self._draft.sources
         if sources.reader.info.documents > _MOST_DOCUMENTS:
             return self._searched(missing, ())
-        others = [one.id for one in sources.every_info() if one.id not in self._chosen and self._binds(one.id, ())]
+        infos = sources.every_info()
+        others = [info.id for info in infos if info.id not in self._chosen and self._binds(info.id, ())]
         return self._searched(missing, tuple(others)) if others else {}
 
     def _searched(self, keys: Sequence[_Key], doc_ids: tuple[str, ...]) -> Mapping[_Key, Sequence[Sentence]]:
+        if not keys:
+            return {}
         groups = (tuple(" ".join(key) for key in keys), _DEFINING)
-        found: dict[_Key, list[Sentence]] = {}
-        filters = replace(NO_FILTERS, doc_ids=doc_ids)
-        for one in self._draft.sources.reader.search(Query(None, groups, _CANDIDATES, filters)).items if keys else ():
-            for key in defined_keys(one.sentence):
-                found.setdefault(key, []).append(one.sentence)
-        return found
+        query = Query(None, groups, _CANDIDATES, replace(NO_FILTERS, doc_ids=doc_ids))
+        return by_term(candidate.sentence for candidate in self._draft.sources.reader.search(query).items)
 
     def _in_order(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """Those in force first, then in reading order."""
-        return sorted(sentences, key=lambda one: (self._is_replaced(one), one.doc_id, one.quote.span))
-
-    def _is_replaced(self, sentence: Sentence) -> bool:
-        return bool(self._draft.sources.about(sentence.doc_id, sentence.section)[1])
-
-    def _is_binding(self, sentence: Sentence) -> bool:
-        return self._binds(sentence.doc_id, sentence.section)
+        """Sort sentences in force before replaced sentences, then by document and reading order."""
+        about = self._draft.sources.about
+        return sorted(
+            sentences, key=lambda each: (bool(about(each.doc_id, each.section)[1]), each.doc_id, each.quote.span)
+        )
 
     def _binds(self, doc_id: str, section: tuple[str, ...]) -> bool:
         authority = self._draft.sources.about(doc_id, section)[0]
@@ -145,16 +140,18 @@ class Definitions:
         return authority == "binding" if authority is not None else bool(info and info.metadata.is_binding)
 
     def _completed(self, sentence: Sentence) -> Span:
-        """A definition with what completes it."""
+        """Return the span of a definition with what completes it."""
         source = self._draft.sources.source(sentence.doc_id)
-        places = source.places(sentence.quote.span)
-        return source.span(places[0], ending(source, places[-1], lists=False)) if places else sentence.quote.span
+        positions = source.positions(sentence.quote.span)
+        if not positions:
+            return sentence.quote.span
+        return source.span(positions[0], ending(source, positions[-1], lists=False))
 
 
-def _used(seen: Sequence[Seen]) -> dict[tuple[str, ...], _Use]:
-    used: dict[tuple[str, ...], _Use] = {}
-    for doc_id, group in groupby(seen, key=lambda one: one.document.id):
-        for term, count in terms_used("\n\n".join(one.sentence.text for one in group)):
-            known = used.get(term_key(term), _Use(term, doc_id, 0))
+def _used(seen: Sequence[SeenSentence]) -> dict[tuple[str, ...], _TermUse]:
+    used: dict[tuple[str, ...], _TermUse] = {}
+    for doc_id, group in groupby(seen, key=lambda each: each.document.id):
+        for term, count in terms_used("\n\n".join(each.sentence.text for each in group)):
+            known = used.get(term_key(term), _TermUse(term, doc_id, 0))
             used[term_key(term)] = replace(known, count=known.count + count)
     return used

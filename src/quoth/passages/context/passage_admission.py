@@ -1,7 +1,7 @@
 """Admission: how much of each found passage a context holds.
 
-Where not all fit whole, none is left out for that: each is first given its best sentence with what stands around it,
-and what room is left goes to the best ones. Only a passage whose best sentence does not fit is skipped.
+When the passages do not all fit whole, each first gets its best sentence with some text around it. The room that is
+left goes to the best passages. Only a passage whose best sentence does not fit is skipped.
 """
 
 from __future__ import annotations
@@ -10,32 +10,31 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from quoth.context.draft import Draft
-from quoth.context.pieces import Piece
-from quoth.context.sources import Source
-from quoth.context.thoughts import beginning, ending
-from quoth.text.tokens import count_tokens
+from quoth.answer.verification import verify_quote
+from quoth.language.words import count_tokens
+from quoth.passages.context.context_draft import ContextDraft
+from quoth.passages.context.context_sources import SourceText
+from quoth.passages.context.excerpts import Excerpt, beginning, ending
 from quoth.types import BlockReason, FoundPassage, Quote, RegionKind, Span
-from quoth.verify import verify_quote
 
 LEAST_TOKENS = 150
-"""About how much of each passage is given before any of a better one is given beyond that."""
+"""About how many tokens every passage gets before the better passages get more."""
 _FEWEST = 0.7
 """Tokens for each estimated one; a counter that counts still fewer is only given less room than there is."""
 
 
-class Wanted:
-    """A passage that was found, as the piece that it makes when given whole."""
+class WantedPassage:
+    """A found passage, with the excerpt that it makes when given whole."""
 
-    def __init__(self, found: FoundPassage, piece: Piece, source: Source) -> None:
+    def __init__(self, found: FoundPassage, excerpt: Excerpt, source: SourceText) -> None:
         self.found = found
-        self.piece = piece
+        self.excerpt = excerpt
         self.source = source
 
     @cached_property
     def reaches(self) -> tuple[Span, ...]:
-        """Slices, each in the next: the best sentence, that with what completes it, and so on up to the whole."""
-        return tuple(dict.fromkeys((*_reaches(self.found, self.piece.span, self.source), self.piece.span)))
+        """Slices, each inside the next: the best sentence, then with what completes it, and so on up to the whole."""
+        return tuple(dict.fromkeys((*_reaches(self.found, self.excerpt.span, self.source), self.excerpt.span)))
 
     @cached_property
     def tokens(self) -> tuple[int, ...]:
@@ -52,68 +51,68 @@ class Wanted:
 
     @property
     def least(self) -> int:
-        enough = (place for place, tokens in enumerate(self.tokens) if tokens >= LEAST_TOKENS)
+        enough = (level for level, tokens in enumerate(self.tokens) if tokens >= LEAST_TOKENS)
         return max(self.completed, next(enough, self.whole))
 
-    def cut(self, place: int) -> Piece:
-        return replace(self.piece, span=self.reaches[place])
+    def cut(self, level: int) -> Excerpt:
+        return replace(self.excerpt, span=self.reaches[level])
 
 
-class Admission:
-    """Takes in what was found, the best first."""
+class PassageAdmission:
+    """Admits found passages to a draft, the best first."""
 
-    def __init__(self, found: Sequence[FoundPassage], draft: Draft) -> None:
+    def __init__(self, found: Sequence[FoundPassage], draft: ContextDraft) -> None:
         self._draft = draft
-        self._wanted = list(_wanted(found, draft))
-        self._short: dict[Wanted, int] = {}
-        """Of those that are cut short, which of its reaches is given."""
+        self._wanted = list(_wanted_passages(found, draft))
+        self._short: dict[WantedPassage, int] = {}
+        """For each passage that is cut short, the index of the reach that is given."""
 
     def admit(self) -> list[str]:
-        """Take in at least the best sentence of each; return the ids of those of which even that does not fit."""
-        if self._draft.change(tuple(one.piece for one in self._wanted)):
+        """Admit at least the best sentence of each passage; return the ids of passages where even that does not fit."""
+        if self._draft.change(tuple(wanted.excerpt for wanted in self._wanted)):
             return []
         skipped = []
-        if not (self._all_at(lambda one: one.least) or self._all_at(lambda one: one.completed)):
-            skipped = [one.found.passage.id for one in self._wanted if not self._first(one)]
-        for one in self._short:
-            self._grow(one, [one.whole])
+        if not (self._all_at(lambda wanted: wanted.least) or self._all_at(lambda wanted: wanted.completed)):
+            skipped = [wanted.found.passage.id for wanted in self._wanted if not self._first(wanted)]
+        for wanted in self._short:
+            self._grow(wanted, [wanted.whole])
         return skipped
 
     def fill(self) -> None:
         """Let what is cut short, the best first, reach further by whole sentences."""
-        for one, place in self._short.items():
-            self._grow(one, range(place + 1, one.whole + 1))
+        for wanted, level in self._short.items():
+            self._grow(wanted, range(level + 1, wanted.whole + 1))
 
-    def _all_at(self, level: Callable[[Wanted], int]) -> bool:
-        if not self._draft.change(tuple(one.cut(level(one)) for one in self._wanted)):
+    def _all_at(self, level_of: Callable[[WantedPassage], int]) -> bool:
+        if not self._draft.change(tuple(wanted.cut(level_of(wanted)) for wanted in self._wanted)):
             return False
-        self._short = {one: level(one) for one in self._wanted}
+        self._short = {wanted: level_of(wanted) for wanted in self._wanted}
         return True
 
-    def _first(self, one: Wanted) -> bool:
+    def _first(self, wanted: WantedPassage) -> bool:
         """Take in the best sentence, completed if that fits; another one where the context would stay empty."""
-        for place in dict.fromkeys((one.completed, 0)):
-            if self._draft.add(one.cut(place)):
-                self._short[one] = place
+        for level in dict.fromkeys((wanted.completed, 0)):
+            if self._draft.add(wanted.cut(level)):
+                self._short[wanted] = level
                 return True
-        others = () if self._draft.pieces else _by_length(one)
-        return any(self._draft.add(replace(one.piece, span=span)) for span in others)
+        others = () if self._draft.excerpts else _by_length(wanted)
+        return any(self._draft.add(replace(wanted.excerpt, span=span)) for span in others)
 
-    def _grow(self, one: Wanted, places: Sequence[int]) -> None:
-        """Take in the furthest of these reaches that fits."""
-        held, room = one.tokens[self._short[one]], self._draft.room
-        few = [place for place in places if _FEWEST * (one.tokens[place] - held) <= room]
+    def _grow(self, wanted: WantedPassage, levels: Sequence[int]) -> None:
+        """Extend to the furthest of these reaches that fits."""
+        held, room = wanted.tokens[self._short[wanted]], self._draft.room
+        few = [level for level in levels if _FEWEST * (wanted.tokens[level] - held) <= room]
         low, high = 0, len(few)
         while low < high:  # each reach lies in the next, so where one does not fit, none behind it does
             middle = (low + high) // 2
-            if self._draft.add(one.cut(few[middle])):
-                self._short[one], low = few[middle], middle + 1
+            if self._draft.add(wanted.cut(few[middle])):
+                self._short[wanted], low = few[middle], middle + 1
             else:
                 high = middle
 
 
-def _wanted(found: Sequence[FoundPassage], draft: Draft) -> Iterator[Wanted]:
-    """What was found, without what another document says in the same words."""
+def _wanted_passages(found: Sequence[FoundPassage], draft: ContextDraft) -> Iterator[WantedPassage]:
+    """Yield what was found, without passages that repeat another document word for word."""
     given: dict[str, FoundPassage] = {}
     for rank, one in enumerate(found):
         source = draft.sources.source(one.document.id)
@@ -122,16 +121,16 @@ def _wanted(found: Sequence[FoundPassage], draft: Draft) -> Iterator[Wanted]:
         if text in given and _says_the_same(given[text], one):
             continue
         given.setdefault(text, one)
-        yield Wanted(one, _piece(one, rank, source), source)
+        yield WantedPassage(one, _excerpt(one, rank, source), source)
 
 
 def _says_the_same(given: FoundPassage, one: FoundPassage) -> bool:
-    """Whether a passage of another document adds nothing; what is in force adds to what is replaced."""
+    """Return whether `one` only repeats another document. A passage in force never repeats a replaced passage."""
     return given.document.id != one.document.id and not (given.superseded_by and not one.superseded_by)
 
 
-def _piece(one: FoundPassage, rank: int, source: Source) -> Piece:
-    return Piece(
+def _excerpt(one: FoundPassage, rank: int, source: SourceText) -> Excerpt:
+    return Excerpt(
         doc_id=one.document.id,
         span=_without_last_headings(one.passage.span, source),
         section=one.passage.section,
@@ -145,24 +144,24 @@ def _piece(one: FoundPassage, rank: int, source: Source) -> Piece:
     )
 
 
-def _without_last_headings(span: Span, source: Source) -> Span:
-    """What a heading names stands behind it; one that ends a passage names nothing in it."""
-    places = source.places(span)
-    stated = [place for place in places if source.sentences[place].kind is not RegionKind.HEADING]
+def _without_last_headings(span: Span, source: SourceText) -> Span:
+    """Cut headings off the end of a passage: their sections begin after it."""
+    positions = source.positions(span)
+    stated = [position for position in positions if source.sentences[position].kind is not RegionKind.HEADING]
     return Span(span.start, source.sentences[stated[-1]].quote.span.end) if stated else span
 
 
-def _reaches(one: FoundPassage, whole: Span, source: Source) -> Iterator[Span]:
+def _reaches(one: FoundPassage, whole: Span, source: SourceText) -> Iterator[Span]:
     """Slices of a passage, each in the next, from its best sentence outwards. None ends with a heading."""
     best = [ranked.sentence.quote.span for ranked in one.sentences]
-    inside = [span for span in best if whole.start <= span.start and span.end <= whole.end]
+    inside = [span for span in best if whole.holds(span)]
     yield from inside[:1]
-    limits = source.places(whole)
+    limits = source.positions(whole)
     if not inside or not limits:
         return
-    places = source.places(inside[0])
-    first = max(limits[0], beginning(source, places[0]))
-    last = min(limits[-1], ending(source, places[-1], lists=True))
+    positions = source.positions(inside[0])
+    first = max(limits[0], beginning(source, positions[0]))
+    last = min(limits[-1], ending(source, positions[-1], lists=True))
     yield source.span(first, last)
     upwards = False
     while first > limits[0] or last < limits[-1]:
@@ -175,8 +174,8 @@ def _reaches(one: FoundPassage, whole: Span, source: Source) -> Iterator[Span]:
             yield source.span(first, last)
 
 
-def _tokens(reaches: Sequence[Span], source: Source) -> Iterator[int]:
-    """About how many tokens each of these slices has, each of which lies in the next."""
+def _tokens(reaches: Sequence[Span], source: SourceText) -> Iterator[int]:
+    """Yield about how many tokens each slice has. Each slice must lie inside the next."""
     text, before = source.document.text, reaches[0]
     total = count_tokens(text[before.start : before.end])
     for reach in reaches:
@@ -185,8 +184,8 @@ def _tokens(reaches: Sequence[Span], source: Source) -> Iterator[int]:
         yield total
 
 
-def _by_length(one: Wanted) -> list[Span]:
-    """The sentences of a passage: those that the search found, best first, then the others, the shortest first."""
+def _by_length(one: WantedPassage) -> list[Span]:
+    """Return spans of sentences: the found sentences, best first, then all evidence of the excerpt, shortest first."""
     known = [ranked.sentence.quote.span for ranked in one.found.sentences]
-    others = [other.quote.span for other in one.source.inside(one.piece.span) if other.kind.evidence]
+    others = [other.quote.span for other in one.source.inside(one.excerpt.span) if other.kind.evidence]
     return [*known, *sorted(others, key=lambda span: (len(span), span))]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from quoth.context.draft import Draft
-from quoth.context.reading import ADDED, Seen, added_piece
-from quoth.context.sources import Source
-from quoth.context.thoughts import ending
-from quoth.profiles import parse_profile
-from quoth.text.outlines import find_document, resolve
-from quoth.text.references import OUTER_LABELS, Reference, references
-from quoth.text.tokens import count_tokens
+from quoth.domain.profile import parse_profile
+from quoth.language.references import OUTER_LABELS, Reference, references
+from quoth.language.resolve_reference import find_document, resolve
+from quoth.language.words import count_tokens
+from quoth.passages.context.context_draft import ADDED, ContextDraft, SeenSentence, added_excerpt
+from quoth.passages.context.context_sources import SourceText
+from quoth.passages.context.excerpts import ending
 from quoth.types import BlockReason, DocumentInfo, RegionKind, Span
 
 MOST_REFERENCES = 12
@@ -20,19 +19,19 @@ MOST_REFERENCES = 12
 SECTION_TOKENS = (300, 120)
 """About how much of a section is given at most; the second where the first does not fit."""
 _MOST_DOCUMENTS = 2_000
-"""In an index of more, a document that is named is looked for only among those of the context."""
+"""In a larger index, a document that a reference names is only looked for among the documents read so far."""
 
 
-class References:
-    """Follows the references of what was found, one step."""
+class ReferredSections:
+    """Follows the references of the found sentences, but not the references of what they lead to."""
 
-    def __init__(self, seen: Sequence[Seen], draft: Draft) -> None:
+    def __init__(self, seen: Sequence[SeenSentence], draft: ContextDraft) -> None:
         self._seen = seen
         self._draft = draft
         self._looked_up: set[tuple[str, str]] = set()
 
     def follow(self, *, best: bool) -> None:
-        """Add what the best sentences point to, or what the others do, as long as it fits."""
+        """Add the sections that fit, which the best sentences refer to, or which the other sentences refer to."""
         listed = [
             (seen, reference)
             for seen in self._seen
@@ -40,7 +39,7 @@ class References:
             for reference in references(seen.sentence.text)
         ]
         # A whole article is far less to the point than a section.
-        for seen, reference in sorted(listed, key=lambda one: one[1].label in OUTER_LABELS):
+        for seen, reference in sorted(listed, key=lambda item: item[1].label in OUTER_LABELS):
             document = self._document(reference, seen.document)
             key = (document.id if document else "", reference.name)
             if document is None or key in self._looked_up:
@@ -62,64 +61,64 @@ class References:
             synonyms=_synonyms(sources.reader.info.profile_source),
         )
 
-    def _add(self, reference: Reference, doc_id: str, seen: Seen) -> None:
+    def _add(self, reference: Reference, doc_id: str, seen: SeenSentence) -> None:
         near = seen.sentence.section if seen.document.id == doc_id else ()
         source = self._draft.sources.source(doc_id)
         target = resolve(reference, source.outline, near=near)
         if target is None:
             return
-        for span in _spans(source, target.places, reference.item, whole=not seen.best):
+        for span in _spans(source, target.positions, reference.item, whole=not seen.best):
             if self._draft.holds(doc_id, span):
                 return
             if not self._draft.has_room(doc_id, span):
                 continue
-            piece = added_piece(
+            excerpt = added_excerpt(
                 doc_id,
                 span,
                 target.section,
                 self._draft,
-                page=next((one.page for one in source.passages if one.span.start == span.start), None),
+                page=next((passage.page for passage in source.passages if passage.span.start == span.start), None),
                 reason=BlockReason.REFERENCE,
                 because=reference.name,
                 rank=ADDED + len(self._looked_up),
             )
-            if self._draft.add(piece):
+            if self._draft.add(excerpt):
                 return
 
 
-def _spans(source: Source, places: range, item: str, *, whole: bool) -> Iterator[Span]:
-    """What is pointed to: the section if it is short, else the item of it that is meant, or its first sentences.
+def _spans(source: SourceText, positions: range, item: str, *, whole: bool) -> Iterator[Span]:
+    """Yield the spans to try: the section if it is short, else the item that the reference names, or the beginning.
 
-    With `whole` the beginning of a long section will not do: it is seldom what was meant.
+    With `whole`, the beginning of a long section is left out: it is seldom what the reference means.
     """
     if not source.sentences:
-        yield from () if whole else [source.passages[places[0]].span]
+        yield from () if whole else [source.passages[positions[0]].span]
         return
-    end = source.span(places[0], places[-1]).end
+    end = source.span(positions[0], positions[-1]).end
     for most in SECTION_TOKENS:
-        span = _first_of(source, places, most)
-        meant = _item(source, places, item) if item and span.end < end else None
+        span = _first_of(source, positions, most)
+        meant = _item(source, positions, item) if item and span.end < end else None
         if meant is not None or span.end == end or not whole:
             yield meant or span
 
 
-def _first_of(source: Source, places: range, most: int) -> Span:
-    """As many whole sentences as `most` tokens hold, at least one that states something."""
-    last, tokens, stated = places[0], 0, False
-    for place in places:
-        tokens += count_tokens(source.sentences[place].text)
-        heading = source.sentences[place].kind is RegionKind.HEADING
+def _first_of(source: SourceText, positions: range, most: int) -> Span:
+    """Return the span of the first sentences that fit into `most` tokens; at least one is no heading."""
+    last, tokens, stated = positions[0], 0, False
+    for position in positions:
+        tokens += count_tokens(source.sentences[position].text)
+        heading = source.sentences[position].kind is RegionKind.HEADING
         if stated and tokens > most:
             break
         if not heading:
-            last, stated = place, True
-    return source.span(places[0], last)
+            last, stated = position, True
+    return source.span(positions[0], last)
 
 
-def _item(source: Source, places: range, item: str) -> Span | None:
-    for place in places:
-        if source.sentences[place].text.lower().startswith(item.lower()):
-            return source.span(place, ending(source, place, lists=False))
+def _item(source: SourceText, positions: range, item: str) -> Span | None:
+    for position in positions:
+        if source.sentences[position].text.lower().startswith(item.lower()):
+            return source.span(position, ending(source, position, lists=False))
     return None
 
 

@@ -13,79 +13,73 @@ from weakref import WeakValueDictionary
 
 from quoth.errors import NoIndex
 from quoth.protocols import Embedder, Progress
-from quoth.stores.embedded import generations, schema
-from quoth.stores.embedded.derived import Derived
-from quoth.stores.embedded.faults import reading, writing
-from quoth.stores.embedded.reader import EmbeddedReader
-from quoth.stores.embedded.shards import Layout
-from quoth.stores.embedded.writer import Write
-from quoth.types import IndexInfo, Known, SplitDocument
+from quoth.stores.disk_faults import FileIdentity, connect_readonly, identify, reading, writing
+from quoth.stores.embedded import generations
+from quoth.stores.embedded import sqlite_schema as schema
+from quoth.stores.embedded.derived_indexes import DerivedIndexes
+from quoth.stores.embedded.embedded_reader import EmbeddedReader
+from quoth.stores.embedded.embedded_writer import EmbeddedWriter
+from quoth.stores.embedded.generations import Layout
+from quoth.types import IndexInfo, SplitDocument, StoredDocument
 
 
 @dataclass(frozen=True, slots=True)
-class _Loan:
-    """A connection with the file it is open on. One that is not `lasting` would not see later generations."""
+class _Borrowed:
+    """A connection, and the file it has open. If it is not `lasting`, it cannot see later generations."""
 
     connection: sqlite3.Connection
-    database: schema.FileIdentity
+    database: FileIdentity
     lasting: bool
 
 
 class EmbeddedStore:
-    """See `protocols.Store`. What `faiss_threshold` and `smallest_shard` mean is said at `Layout`."""
+    """See `protocols.Store`. For `faiss_threshold` and `smallest_partition` see `Layout`."""
 
     kind = "embedded"
 
-    def __init__(self, place: Path | str, *, faiss_threshold: int = 200_000, smallest_shard: int = 4096) -> None:
-        self._place = Path(place)
-        self._layout = Layout(faiss_threshold, smallest_shard)
+    def __init__(self, location: Path | str, *, faiss_threshold: int = 200_000, smallest_partition: int = 4096) -> None:
+        self._location = Path(location)
+        self._database_file = self._location / schema.DATABASE
+        self._layout = Layout(faiss_threshold, smallest_partition)
         self._lock = threading.Lock()
-        self._database: schema.FileIdentity | None = None
-        self._idle: list[_Loan] = []
-        self._latest: Derived | None = None
-        self._loaded: WeakValueDictionary[tuple[schema.FileIdentity, int, str], Derived] = WeakValueDictionary()
+        self._database: FileIdentity | None = None
+        self._idle: list[_Borrowed] = []
+        self._latest: DerivedIndexes | None = None
+        self._loaded: WeakValueDictionary[tuple[FileIdentity, int, str], DerivedIndexes] = WeakValueDictionary()
 
     @property
-    def place(self) -> str:
-        return str(self._place)
+    def location(self) -> str:
+        return str(self._location)
 
     def size(self) -> int:
-        """Bytes of the files below the folder; a file that a writer removes meanwhile counts for nothing."""
+        """Return the bytes of all files in the folder; a file that a writer removes meanwhile is not counted."""
         total = 0
-        for inside, _, names in os.walk(self._place):
+        for inside, _, names in os.walk(self._location):
             for name in names:
                 with suppress(FileNotFoundError):
                     total += Path(inside, name).stat().st_size
         return total
 
     def published(self) -> float | None:
-        """When the directory of the generation was made; a part that was rebuilt since makes it younger."""
+        """Return when the directory of the generation was made; rebuilding damaged indexes makes it younger."""
         with self._snapshot() as (_, info):
-            if info is None:
-                return None
-            with suppress(OSError):
-                return generations.directory(self._place, info.generation).stat().st_mtime
+            if info is not None:
+                with suppress(OSError):
+                    return generations.directory(self._location, info.generation).stat().st_mtime
         return None
 
     @contextmanager
     def read(self) -> Iterator[EmbeddedReader]:
         with self._snapshot() as (loan, info):
             if info is None:
-                raise NoIndex(str(self._place))
-            yield EmbeddedReader(
-                loan.connection,
-                info,
-                place=self._place,
-                indexes=self._indexes(loan.database, info),
-                layout=self._layout,
-            )
+                raise NoIndex(str(self._location))
+            indexes = self._indexes(loan.database, info)
+            yield EmbeddedReader(loan.connection, info, self._location, indexes, self._layout)
 
-    def known(self) -> Mapping[str, Known]:
-        try:
-            with self._snapshot() as (loan, info), reading(self._place):
-                return schema.read_known(loan.connection) if info else {}
-        except NoIndex:
-            return {}
+    def stored_documents(self) -> Mapping[str, StoredDocument]:
+        with suppress(NoIndex), self._snapshot() as (loan, info), reading(self._location):
+            return schema.read_stored_documents(loan.connection) if info else {}
+        return {}
 
     def write(
         self,
@@ -97,23 +91,24 @@ class EmbeddedStore:
         progress: Progress | None,
     ) -> IndexInfo:
         with ExitStack() as stack:
-            with writing(self._place):
-                generations.home(self._place).mkdir(parents=True, exist_ok=True)
-                stack.enter_context(generations.writer_lock(self._place))
-                connection = stack.enter_context(closing(schema.connect_writer(self._place)))
-                published = schema.read_info(connection, self._place)
+            with writing(self._location):
+                generations.home(self._location).mkdir(parents=True, exist_ok=True)
+                stack.enter_context(generations.writer_lock(self._location))
+                connection = stack.enter_context(closing(schema.connect_writer(self._location)))
+                published = schema.read_info(connection, self._location)
                 current = published.generation if published else 0
-                generations.clean(self._place, keep={current})  # the one before was kept for slow readers
-            write = Write(
-                connection,
-                self._place,
+                generations.clean(self._location, keep={current})  # slow readers may have used the previous generation
+            writer = EmbeddedWriter(
+                old=published,
                 embedder=embedder,
                 profile=profile,
                 progress=progress,
+                connection=connection,
+                folder=self._location,
                 layout=self._layout,
             )
             try:
-                info = write.run(put, remove)
+                info = writer.run(put, remove)
             except BaseException:
                 self._clean_after_failure(connection)
                 raise
@@ -123,69 +118,68 @@ class EmbeddedStore:
     def _clean_after_failure(self, connection: sqlite3.Connection) -> None:
         # Ask the database: an interrupt can arrive just after the commit, and then the new generation is in service.
         with suppress(OSError, sqlite3.Error):
-            published = schema.read_info(connection, self._place)
+            published = schema.read_info(connection, self._location)
             current = published.generation if published else 0
-            generations.clean(self._place, keep={current - 1, current})
+            generations.clean(self._location, keep={current - 1, current})
 
     def close(self) -> None:
-        """Let go of files and memory. The store can be used again."""
         with self._lock:
             self._forget()
 
     @contextmanager
-    def _snapshot(self) -> Iterator[tuple[_Loan, IndexInfo | None]]:
+    def _snapshot(self) -> Iterator[tuple[_Borrowed, IndexInfo | None]]:
         """A connection inside a read transaction, with what it sees; None when nothing has been published."""
-        with reading(self._place):
+        with reading(self._location):
             loan = self._borrow()
         try:
-            with reading(self._place):
+            with reading(self._location):
                 loan.connection.execute("BEGIN")
-                info = schema.read_info(loan.connection, self._place)
+                info = schema.read_info(loan.connection, self._location)
             yield loan, info
         finally:
             with suppress(sqlite3.Error):
                 loan.connection.execute("ROLLBACK")
             self._give_back(loan)
 
-    def _borrow(self) -> _Loan:
+    def _borrow(self) -> _Borrowed:
         while True:
             with self._lock:
                 database = self._current_database()
                 if self._idle:
                     return self._idle.pop()
-            connection, lasting = schema.connect_reader(self._place)
+            connection, lasting = connect_readonly(self._database_file, timeout=10)
             with ExitStack() as stack:
                 stack.callback(connection.close)
-                if schema.identify(self._place) == database:  # or the index was made anew before we opened it
+                if identify(self._database_file) == database:  # else somebody replaced the index meanwhile
                     stack.pop_all()
-                    return _Loan(connection, database, lasting)
+                    return _Borrowed(connection, database, lasting)
 
-    def _give_back(self, loan: _Loan) -> None:
+    def _give_back(self, loan: _Borrowed) -> None:
         with self._lock:
             if loan.lasting and loan.database == self._database:
                 self._idle.append(loan)
                 return
         loan.connection.close()
 
-    def _current_database(self) -> schema.FileIdentity:
-        """The database at our place; nothing is kept of one that was there before."""
-        database = schema.identify(self._place)
+    def _current_database(self) -> FileIdentity:
+        """Return the identity of the database; forget what was loaded from another one before."""
+        database = identify(self._database_file)
         if database is None:
-            raise NoIndex(str(self._place))
+            raise NoIndex(str(self._location))
         if database != self._database:
             self._forget()
             self._database = database
         return database
 
-    def _indexes(self, database: schema.FileIdentity, info: IndexInfo) -> Derived:
-        """The derived indexes of a generation, shared; the latest stay loaded between reads."""
-        # The digest: where connections do not last, a new file may get the inode of the one before.
+    def _indexes(self, database: FileIdentity, info: IndexInfo) -> DerivedIndexes:
+        """Return the shared indexes of a generation; the latest stay loaded between reads."""
+        # The key needs the digest: where connections do not last, a new file may reuse the inode of the old file.
         key = (database, info.generation, info.digest)
         with self._lock:
             indexes = self._loaded.get(key)
             if indexes is None:
                 before = self._latest if database == self._database else None
-                indexes = Derived(self._place, info.generation, database=database, before=before)
+                indexes = DerivedIndexes(self._location, info.generation, database=database, before=before)
                 self._loaded[key] = indexes
             newest = max(generation for file, generation, _ in self._loaded if file == database)
             if database == self._database and info.generation == newest:

@@ -1,45 +1,62 @@
 """Generation directories: written aside, made durable, renamed into place, and cleaned when nobody needs them.
 
     generations/000007/manifest.json   every other file with its size and CRC-32, and the shards
-                       shards/000/     vectors.npy rows.npy documents.npy [faiss.index]   see dense.py
-                       lexical/        the segments of all shards                         see lexical.py
+                       shards/000/     vectors.npy rows.npy documents.npy [faiss.index]   see dense_index.py
+                       lexical/        the segments of all partitions                     see lexical_index.py
 
-All of it is derived from SQLite. A further derived part is one more file here: whoever writes it into the directory
-before `seal` gets it listed, checked, published and removed with the rest. A file is never changed once it is sealed,
-so the next generation links to those that it takes over.
+All of it is derived from SQLite. A file written into the directory before `seal` is listed, checked, published and
+removed with the rest. A sealed file never changes, so the next generation links to the files that it takes over.
+
+The documents are divided into partitions, so that a small change rebuilds little. The files of a partition depend on
+its own documents alone, and a document's partition on its id and the size of the index. So an updated index gives the
+same answers, byte for byte, as a new index of the same documents, and a partition whose documents did not change is
+taken over as it is. On disk a partition is a folder in `shards/`.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
+import logging
 import os
 import shutil
+import sqlite3
 import weakref
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from quoth.errors import IndexBusy
+from quoth.language.terms import ANALYSIS_VERSION
 from quoth.machine import usual_mode
+from quoth.stores.database_rows import Row
+from quoth.stores.disk_faults import sync
+
+_log = logging.getLogger(__name__)
 
 _MANIFEST = "manifest.json"
+PARTITIONS = "shards"
+_VERSION = 1  # raise it when the content of the files of a partition changes
 _CHECKED_UP_TO = 256 * 2**20  # bytes in all; reading more than this to check it would delay the first answer
 
-Entry: TypeAlias = dict[str, int]
+FileEntry: TypeAlias = dict[str, int]
 """Size and CRC-32 of a file."""
 
 
-class PartDamaged(Exception):
+class DerivedFileDamaged(Exception):
     """A derived file is missing or is not what was written. The store rebuilds it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShardRecord:
-    """A shard as the manifest lists it. `segments` are its parts of the full text, as tantivy describes them."""
+class PartitionRecord:
+    """A partition as the manifest lists it. `segments` are its parts of the full text, as tantivy describes them."""
 
     number: int
     key: str
@@ -48,30 +65,34 @@ class ShardRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    parts: dict[str, Entry]
-    shards: tuple[ShardRecord, ...]
+class GenerationManifest:
+    files: dict[str, FileEntry]
+    partitions: tuple[PartitionRecord, ...]
 
 
-def home(place: Path) -> Path:
-    return place / "generations"
+def partition_folder(number: int) -> str:
+    return f"{PARTITIONS}/{number:03d}"
 
 
-def directory(place: Path, generation: int) -> Path:
-    return home(place) / f"{generation:06d}"
+def home(location: Path) -> Path:
+    return location / "generations"
+
+
+def directory(location: Path, generation: int) -> Path:
+    return home(location) / f"{generation:06d}"
 
 
 @contextmanager
-def writer_lock(place: Path) -> Iterator[None]:
+def writer_lock(location: Path) -> Iterator[None]:
     """Hold the right to write. The system releases it when the process ends, however it ends."""
-    descriptor = os.open(place / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(location / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
             raise IndexBusy(
-                f"another process (pid {owner}) is writing the index at {place}",
+                f"another process (pid {owner}) is writing the index at {location}",
                 hint="Wait for it to finish; reading goes on meanwhile.",
             ) from None
         os.ftruncate(descriptor, 0)
@@ -82,9 +103,9 @@ def writer_lock(place: Path) -> Iterator[None]:
 
 
 @contextmanager
-def aside(place: Path) -> Iterator[Path]:
+def aside(location: Path) -> Iterator[Path]:
     """A directory to build in. Whatever is left there at the end is removed."""
-    temporary = home(place) / ".building"  # only the holder of the writer's lock builds
+    temporary = home(location) / ".building"  # only the holder of the writer's lock builds
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
@@ -93,10 +114,10 @@ def aside(place: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def take_over(source: Path, target: Path, parts: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Bring sealed files into another generation; return those that need no sealing again. `OSError` if one is gone."""
+def take_over(source: Path, target: Path, files: Mapping[str, FileEntry]) -> dict[str, FileEntry]:
+    """Link or copy sealed files into another generation; return the linked files. Raise `OSError` if one is gone."""
     linked = {}
-    for name, entry in parts.items():
+    for name, entry in files.items():
         if (source / name).stat().st_size != entry["size"]:
             raise FileNotFoundError(f"{source / name} is not what was written")
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -109,52 +130,52 @@ def take_over(source: Path, target: Path, parts: Mapping[str, Entry]) -> dict[st
     return linked
 
 
-def seal(built: Path, *, shards: Sequence[ShardRecord], sealed: Mapping[str, Entry]) -> None:
-    """List every file in the manifest and make it all durable; those of `sealed` are already."""
+def seal(built: Path, *, partitions: Sequence[PartitionRecord], sealed: Mapping[str, FileEntry]) -> None:
+    """List every file in the manifest and make all files durable; the files in `sealed` already are."""
     files = sorted(path for path in built.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
-    parts = {}
+    entries = {}
     mode = usual_mode()
     for path in files:
         name = path.relative_to(built).as_posix()
         if name in sealed:
-            parts[name] = sealed[name]
+            entries[name] = sealed[name]
         else:
-            parts[name] = {"size": path.stat().st_size, "crc32": _checksum(path)}
+            entries[name] = {"size": path.stat().st_size, "crc32": _checksum(path)}
             path.chmod(mode)  # tantivy lets nobody else read some of its files
-            _sync(path)
+            sync(path)
     manifest = built / _MANIFEST
-    content = {"parts": parts, "shards": [asdict(shard) for shard in shards]}
+    content = {"parts": entries, "shards": [asdict(partition) for partition in partitions]}
     manifest.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    _sync(manifest)
+    sync(manifest)
     for folder in sorted({folder for path in files for folder in path.relative_to(built).parents}):
-        _sync(built / folder)
+        sync(built / folder)
 
 
-def put_in_place(built: Path, place: Path, generation: int) -> None:
-    """Rename a sealed directory to its final name; a damaged one of that name gives way."""
-    target = directory(place, generation)
+def put_in_place(built: Path, location: Path, generation: int) -> None:
+    """Rename a sealed directory to its final name, replacing a damaged one of that name."""
+    target = directory(location, generation)
     if target.exists():
-        discarded = home(place) / ".discarded"
+        discarded = home(location) / ".discarded"
         shutil.rmtree(discarded, ignore_errors=True)
         target.rename(discarded)
         built.rename(target)
         shutil.rmtree(discarded, ignore_errors=True)
     else:
         built.rename(target)
-    _sync(home(place))
-    _sync(place)
+    sync(home(location))
+    sync(location)
 
 
-def clean(place: Path, *, keep: Collection[int]) -> None:
+def clean(location: Path, *, keep: Collection[int]) -> None:
     """Remove every other generation and what earlier writers left; what a reader still holds stays until next time."""
-    kept = {directory(place, generation).name for generation in keep}
-    for path in sorted(home(place).iterdir()):
-        if path.name not in kept and not _held(path):
+    names = {directory(location, generation).name for generation in keep}
+    for path in sorted(home(location).iterdir()):
+        if path.name not in names and not _held(path):
             shutil.rmtree(path, ignore_errors=True)
 
 
 def hold(folder: Path) -> object | None:
-    """Keep a generation's files for as long as the returned object lives; None when the directory is not there."""
+    """Keep a generation's files while the returned object lives; return None if the directory is missing."""
     try:
         descriptor = os.open(folder / _MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -166,29 +187,29 @@ def hold(folder: Path) -> object | None:
 
 
 class _Holder:
-    """Alive while someone reads a generation."""
+    """Closes a file when it is collected."""
 
 
-def manifest(folder: Path) -> Manifest:
-    """What a generation holds; `PartDamaged` when it does not say."""
+def manifest(folder: Path) -> GenerationManifest:
+    """Return what a generation holds; `DerivedFileDamaged` if its manifest cannot be read."""
     try:
         listed = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        shards = (ShardRecord(**{**shard, "segments": tuple(shard["segments"])}) for shard in listed["shards"])
-        return Manifest(listed["parts"], tuple(shards))
+        shards = (PartitionRecord(**{**shard, "segments": tuple(shard["segments"])}) for shard in listed["shards"])
+        return GenerationManifest(listed["parts"], tuple(shards))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PartDamaged(f"{folder}: {error}") from error
+        raise DerivedFileDamaged(f"{folder}: {error}") from error
 
 
-def check(folder: Path, parts: Mapping[str, Entry]) -> None:
-    """Compare files with what the manifest says of them; `PartDamaged` when one differs."""
-    whole = sum(entry["size"] for entry in parts.values()) <= _CHECKED_UP_TO
+def check(folder: Path, files: Mapping[str, FileEntry]) -> None:
+    """Compare files with what the manifest says of them; `DerivedFileDamaged` when one differs."""
+    whole = sum(entry["size"] for entry in files.values()) <= _CHECKED_UP_TO
     try:
-        for name, entry in parts.items():
+        for name, entry in files.items():
             same = (folder / name).stat().st_size == entry["size"]
             if not same or (whole and _checksum(folder / name) != entry["crc32"]):
-                raise PartDamaged(f"{folder / name} is not what was written")
+                raise DerivedFileDamaged(f"{folder / name} is not what was written")
     except (OSError, KeyError, TypeError) as error:
-        raise PartDamaged(f"{folder}: {error}") from error
+        raise DerivedFileDamaged(f"{folder}: {error}") from error
 
 
 def _held(folder: Path) -> bool:
@@ -213,9 +234,81 @@ def _checksum(path: Path) -> int:
     return value
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The least size of a partition, in sentences, and the number of vectors above which FAISS searches."""
+
+    faiss_threshold: int
+    smallest_partition: int
+
+    def partitions(self, sentences: int) -> int:
+        """Return how many partitions: 2 from twice the least size on, then double at every fourfold of the sentences.
+
+        Each further partition makes questions a little slower and small updates faster.
+        """
+        return 1 << ((sentences // self.smallest_partition).bit_length() // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """`documents` are rows, ordered by document id. Partitions with the same key hold the same."""
+
+    number: int
+    key: str
+    documents: tuple[int, ...]
+    faiss: bool
+
+    @property
+    def folder(self) -> str:
+        return partition_folder(self.number)
+
+
+def partition_documents(connection: sqlite3.Connection, layout: Layout) -> tuple[Partition, ...]:
+    """Divide the documents that `connection` sees."""
+    (sentences,) = connection.execute("SELECT count(*) FROM sentences WHERE embedding IS NOT NULL").fetchone()
+    dealt: list[list[tuple[str, int, str]]] = [[] for _ in range(layout.partitions(sentences))]
+    for doc_id, row, fingerprint in connection.execute("SELECT id, row, fingerprint FROM documents ORDER BY id"):
+        dealt[partition_hash(doc_id) % len(dealt)].append((doc_id, row, fingerprint))
+    many = sentences > max(layout.faiss_threshold, 1)
+    faiss = many and find_spec("faiss") is not None
+    if many and not faiss:
+        _log.warning("%d vectors: pip install 'quoth[faiss]' and ingest again for faster search", sentences)
+    return tuple(
+        Partition(
+            number,
+            _key([_makers(with_faiss=faiss), number, len(dealt), documents]),
+            tuple(row for _, row, _ in documents),
+            faiss,
+        )
+        for number, documents in enumerate(dealt)
+    )
+
+
+def evidence(connection: sqlite3.Connection, partition: Partition, *, columns: str, join: str) -> Iterator[Row]:
+    """Yield columns of each evidence sentence `s` of the partition: by document id, then in reading order."""
+    # One document at a time: each is a short run of rows, and no long list is ever held.
+    sql = (
+        f"SELECT {columns} FROM sentences s {join} WHERE s.document = ? AND s.embedding IS NOT NULL ORDER BY s.ordinal"  # noqa: S608
+    )
+    for document in partition.documents:
+        yield from connection.execute(sql, (document,))
+
+
+def partition_hash(doc_id: str) -> int:
+    """Return the number whose remainder by the number of partitions is the partition of a document."""
+    return int.from_bytes(hashlib.sha256(doc_id.encode()).digest()[:8], "big")
+
+
+def _key(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+@cache
+def _makers(*, with_faiss: bool) -> str:
+    """Return a key of the versions that build the files: partitions of different versions must not be mixed."""
+    made = [_VERSION, ANALYSIS_VERSION, version("tantivy")]
+    if with_faiss:
+        import faiss
+
+        made.append(faiss.__version__)
+    return _key(made)

@@ -14,118 +14,111 @@ import sqlite3
 import tempfile
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import tantivy
 
-from quoth.stores.embedded import generations, rows
-from quoth.stores.embedded.limits import Limits
-from quoth.stores.embedded.shards import Shard, evidence
-from quoth.stores.variants import MAX_GROUPS, Variant, alternatives, stemmer, variants
-from quoth.stores.weights import weigh
-from quoth.text.terms import index_terms
+from quoth.language.terms import index_terms
+from quoth.stores.database_rows import RowLimits, search_text
+from quoth.stores.embedded import generations
+from quoth.stores.embedded.generations import Partition, evidence
+from quoth.stores.query_terms import MAX_GROUPS, Variant, group_variants, stemmer, variants, weigh
 
-PART = "lexical"
+FOLDER = "lexical"
 _META = "meta.json"  # tantivy's own list of its segments
 
-# A budget, not an allocation: 1 GB holds some ten million sentences, so that each shard is one segment.
+# A budget, not an allocation: 1 GB holds some ten million sentences, so that each partition is one segment.
 _BUDGET = 10**9
 
-MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by place
+MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by position
 
 Segment: TypeAlias = dict[str, Any]
 """A segment as tantivy lists it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class LexicalQuery(NamedTuple):
     """A question as tantivy searches it, and the score of the ideal sentence."""
 
     query: tantivy.Query
     ideal: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """`place` is the segment and the sentence's number in it, which follow the order of the shards."""
+class LexicalHit(NamedTuple):
+    """A sentence found by words. `address` is its segment and number there, in the order of the partitions."""
 
     row: int
     score: float
-    place: tuple[int, int]
+    address: tuple[int, int]
 
 
-def build(connection: sqlite3.Connection, shard: Shard, folder: Path) -> tuple[Segment, ...]:
-    """Write the segments of the shard's evidence sentences into `folder`; `compose` makes an index of them."""
-    (folder / PART).mkdir(exist_ok=True)
+def build(connection: sqlite3.Connection, partition: Partition, folder: Path) -> tuple[Segment, ...]:
+    """Write the segments of the partition's evidence sentences into `folder`; `compose` makes an index of them."""
+    (folder / FOLDER).mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as apart:
         index = tantivy.Index(_schema(), path=apart, reuse=False)
         index.register_tokenizer("quoth", stemmer())
         writer = index.writer(heap_size=_BUDGET, num_threads=1)
-        for document in _documents(connection, shard):
+        for document in _documents(connection, partition):
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
         segments = tuple(json.loads((Path(apart) / _META).read_bytes())["segments"])
         for segment in segments:
             for path in Path(apart).glob(f"{_name(segment)}.*"):
-                path.rename(folder / PART / path.name)
+                path.rename(folder / FOLDER / path.name)
     return segments
 
 
 def compose(segments: Sequence[Segment], folder: Path) -> None:
-    """Make one index of segments that were built one by one.
+    """Make one index of segments that were built separately.
 
-    None has deleted sentences, so its numbers of sentences, tokens and holders of a term are exact, and their sums are
-    those of one large segment: every score is the same however the sentences are divided.
+    No segment has deleted sentences, so its counts of sentences, tokens and terms are exact. Their sums equal the
+    counts of one large segment, so every score is the same however the sentences are divided.
     """
-    (folder / PART).mkdir(exist_ok=True)
-    tantivy.Index(_schema(), path=str(folder / PART), reuse=False)
-    described = json.loads((folder / PART / _META).read_bytes())
-    (folder / PART / _META).write_text(json.dumps(described | {"segments": segments}), encoding="utf-8")
+    (folder / FOLDER).mkdir(exist_ok=True)
+    tantivy.Index(_schema(), path=str(folder / FOLDER), reuse=False)
+    described = json.loads((folder / FOLDER / _META).read_bytes())
+    (folder / FOLDER / _META).write_text(json.dumps(described | {"segments": segments}), encoding="utf-8")
 
 
-def place_of(segment: Segment) -> str:
-    """What the names of a segment's files begin with."""
-    return f"{PART}/{_name(segment)}."
+def file_prefix(segment: Segment) -> str:
+    """Return what the names of a segment's files begin with."""
+    return f"{FOLDER}/{_name(segment)}."
 
 
 def _name(segment: Segment) -> str:
     return str(segment["segment_id"]).replace("-", "")
 
 
-def _documents(connection: sqlite3.Connection, shard: Shard) -> Iterator[tantivy.Document]:
-    # Two passes over one order: texts through the shared rule for search texts, and the rest beside them.
+def _documents(connection: sqlite3.Connection, partition: Partition) -> Iterator[tantivy.Document]:
     tags = "(SELECT group_concat(t.tag) FROM sentence_tags t WHERE t.sentence = s.row)"
-    texts = rows.search_texts(evidence(connection, shard, columns="text, lead_start, lead_stop, lead_text", join=""))
-    places = evidence(connection, shard, columns=f"s.row, s.document, {tags}", join="")
-    for (row, document_row, tag_ids), text in zip(places, texts, strict=True):
+    columns = f"s.row, s.document, {tags}, text, lead_text"
+    for row, document_row, tag_ids, text, lead in evidence(connection, partition, columns=columns, join=""):
         document = tantivy.Document()
         document.add_integer("row", row)
         document.add_integer("document", document_row)
         for tag_id in tag_ids.split(",") if tag_ids else ():
             document.add_integer("tag", int(tag_id))
-        document.add_text("body", index_terms(text))
+        document.add_text("body", index_terms(search_text(text, lead)))
         yield document
 
 
 class LexicalIndex:
-    """One generation's full text. Safe to share between threads."""
+    """The full text of one generation. Threads may share it."""
 
     def __init__(self, folder: Path) -> None:
-        listed = generations.manifest(folder).parts
-        parts = {name: entry for name, entry in listed.items() if name.startswith(f"{PART}/")}
-        if f"{PART}/{_META}" not in parts:
-            raise generations.PartDamaged(f"{PART} is not in the manifest of {folder}")
-        generations.check(folder, parts)
+        listed = generations.manifest(folder).files
+        files = {name: entry for name, entry in listed.items() if name.startswith(f"{FOLDER}/")}
+        if f"{FOLDER}/{_META}" not in files:
+            raise generations.DerivedFileDamaged(f"{FOLDER} is not in the manifest of {folder}")
+        generations.check(folder, files)
         try:
-            self._index = self._open(folder / PART)
+            self._index = self._open(folder / FOLDER)
             self._searcher = self._index.searcher()
         except (ValueError, OSError) as error:
-            raise generations.PartDamaged(f"{folder / PART}: {error}") from error
+            raise generations.DerivedFileDamaged(f"{folder / FOLDER}: {error}") from error
         self._schema = self._index.schema
-        self._stemmer = stemmer()
         self.sentences = self._searcher.num_docs
 
     def _open(self, folder: Path) -> tantivy.Index:
@@ -137,25 +130,25 @@ class LexicalIndex:
         index.config_reader(reload_policy="manual")  # a generation never changes
         return index
 
-    def plan(self, groups: Sequence[Sequence[str]]) -> Plan | None:
-        """Prepare a question; None when nothing in it can be searched for."""
-        asked = [alternatives(group, self._stemmer) for group in groups[:MAX_GROUPS]]
+    def plan(self, groups: Sequence[Sequence[str]]) -> LexicalQuery | None:
+        """Weigh the words of a question; return None if it has no words to search for."""
+        asked = [group_variants(group) for group in groups[:MAX_GROUPS]]
         weighed = [self._weigh(variants) for variants in dict.fromkeys(asked) if variants]
         if not weighed or self.sentences == 0:
             return None
-        return Plan(together(query for query, _ in weighed), sum(worth for _, worth in weighed))
+        return LexicalQuery(sum_of(query for query, _ in weighed), sum(worth for _, worth in weighed))
 
-    def top(self, plan: Plan, count: int, limits: Limits) -> dict[int, float]:
-        """Rows of the `count` best sentences within `limits` with their scores.
+    def top(self, plan: LexicalQuery, count: int, limits: RowLimits) -> dict[int, float]:
+        """Return the rows of the `count` best sentences within `limits`, with their scores.
 
-        Best first; equal scores in the order of the shards, of document ids in each, and of sentences.
+        Best first; equal scores in the order of the partitions, of document ids in each, and of sentences.
         """
         found = self.found(self.within(plan.query, limits), count + MARGIN)
-        best = [(-share(hit.score, plan.ideal), hit.place, hit.row) for hit in found]
+        best = [(-share(hit.score, plan.ideal), hit.address, hit.row) for hit in found]
         return {row: -of_ideal for of_ideal, _, row in sorted(best)[:count]}
 
-    def scores(self, plan: Plan, wanted: Collection[int]) -> dict[int, float]:
-        """The score of each wanted row, 0 to 1."""
+    def scores(self, plan: LexicalQuery, wanted: Collection[int]) -> dict[int, float]:
+        """Return the score of each wanted row, 0 to 1."""
         if not wanted:
             return {}
         both = [(tantivy.Occur.Must, self._anyone("row", wanted)), (tantivy.Occur.Should, plan.query)]
@@ -163,38 +156,40 @@ class LexicalIndex:
         return {row: share(found.get(row, 0.0), plan.ideal) for row in wanted}
 
     def frequency(self, term: str) -> int:
-        """How many sentences hold every word of `term`."""
-        held = variants(term, self._stemmer)
+        """Count the sentences that hold every word of `term`."""
+        held = variants(term)
         if not held or self.sentences == 0:
             return 0
-        return self._count(together(map(self._all_of, held)))
+        return self._count(sum_of(map(self._all_of, held)))
 
-    def within(self, query: tantivy.Query, limits: Limits) -> tantivy.Query:
-        """`query` for the sentences that `limits` let through; the scores stay."""
+    def within(self, query: tantivy.Query, limits: RowLimits) -> tantivy.Query:
+        """Restrict `query` to the sentences within `limits`, without changing scores."""
         if limits.anywhere:
             return query
-        clauses = [(tantivy.Occur.Must, query)]
-        clauses += [(tantivy.Occur.Must, self._anyone(field, ids)) for field, ids in _clauses(limits)]
-        return tantivy.Query.boolean_query(clauses)
+        limited = [("tag", ids) for ids in limits.tags]
+        if limits.documents is not None:
+            limited.append(("document", limits.documents))
+        clauses = [query, *(self._anyone(field, ids) for field, ids in limited)]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, clause) for clause in clauses])
 
-    def found(self, query: tantivy.Query, limit: int) -> list[Hit]:
-        """The best `limit` sentences, best first."""
+    def found(self, query: tantivy.Query, limit: int) -> list[LexicalHit]:
+        """Return the best `limit` sentences, best first."""
         hits = self._searcher.search(query, limit=max(1, limit), count=False).hits
         found = self._searcher.fast_field_values("row", [address for _, address in hits])
         return [
-            Hit(int(row), float(score), (address.segment_ord, address.doc))
+            LexicalHit(int(row), float(score), (address.segment_ord, address.doc))
             for row, (score, address) in zip(found, hits, strict=True)
             if row is not None
         ]
 
     def _weigh(self, variants: Sequence[Variant]) -> tuple[tantivy.Query | None, float]:
-        """The query for one group, and the most that it is worth."""
+        """Return the query for one group, and the most that it can score."""
         boosts, worth = weigh(variants, self.sentences, held=self.held)
         queries = [boosted(self._all_of(variant), boost) for variant, boost in boosts.items()]
-        return either(queries), worth
+        return best_of(queries), worth
 
     def held(self, variant: Variant) -> int:
-        """How many sentences hold every token of `variant`."""
+        """Count the sentences that hold every token of `variant`."""
         if len(variant) == 1:
             return self._searcher.doc_freq("body", variant[0])
         return self._count(self._all_of(variant))
@@ -217,15 +212,8 @@ class LexicalIndex:
         return tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, field, list(ids)), 0.0)
 
 
-def _clauses(limits: Limits) -> Iterator[tuple[str, Collection[int]]]:
-    if limits.documents is not None:
-        yield "document", limits.documents
-    for ids in limits.tags:
-        yield "tag", ids
-
-
 def share(score: float, ideal: float) -> float:
-    """What `score` is of that of the ideal sentence, at most 1."""
+    """Return the share of the ideal sentence's score, at most 1."""
     return round(min(1.0, score / ideal), 6)
 
 
@@ -233,14 +221,14 @@ def boosted(query: tantivy.Query, boost: float) -> tantivy.Query:
     return query if boost == 1 else tantivy.Query.boost_query(query, boost)
 
 
-def either(queries: Sequence[tantivy.Query]) -> tantivy.Query | None:
+def best_of(queries: Sequence[tantivy.Query]) -> tantivy.Query | None:
     """Score by the best of `queries`; None where there is none."""
     if len(queries) < 2:
         return queries[0] if queries else None
     return tantivy.Query.disjunction_max_query(queries)
 
 
-def together(queries: Iterable[tantivy.Query | None]) -> tantivy.Query:
+def sum_of(queries: Iterable[tantivy.Query | None]) -> tantivy.Query:
     """Score by the sum of `queries`, of which any will do."""
     clauses = [(tantivy.Occur.Should, query) for query in queries if query is not None]
     return tantivy.Query.boolean_query(clauses) if clauses else tantivy.Query.empty_query()

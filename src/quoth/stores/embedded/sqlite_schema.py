@@ -1,4 +1,4 @@
-"""The truth: the SQLite schema, its connections, and what an index says about itself.
+"""The SQLite database: its schema, its connections, and the description of the published index.
 
 `embeddings.key` is a hash of the model's identity and the text, so that a vector is found again by what it stands for;
 `embeddings.vector` holds float16: the cosine moves by less than 0.0005, and the index is half as large.
@@ -12,17 +12,16 @@ at these alone, so that it need not look at all.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from quoth.errors import IndexDamaged, IndexMismatch
-from quoth.stores.content import digest_of
-from quoth.types import IndexInfo, Known, ModelIdentity
+from quoth.stores.write_template import FORMAT, describe_index
+from quoth.types import IndexInfo, ModelIdentity, StoredDocument
 
-FORMAT = 3
 DATABASE = "quoth.db"
 _PAGE = 8192  # bytes; of the usual 4096, a vector with its tokens takes half and a little more
 
@@ -118,25 +117,9 @@ CREATE INDEX sentences_by_tag ON sentence_tags (tag, sentence);
 """
 
 
-FileIdentity = tuple[int, int, int]
-"""Process, device and inode. While a connection is open, its inode is given to no other file."""
-
-
-def identify(place: Path) -> FileIdentity | None:
-    """Which file is the database at `place` now; None when there is none.
-
-    A process may fork, and an index may be removed and made again: neither may go on with what was open before.
-    """
-    try:
-        file = (place / DATABASE).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return os.getpid(), file.st_dev, file.st_ino
-
-
-def connect_writer(place: Path) -> sqlite3.Connection:
+def connect_writer(location: Path) -> sqlite3.Connection:
     """Open the database for the one writer, making it where there is none."""
-    connection = sqlite3.connect(place / DATABASE, isolation_level=None, timeout=10)
+    connection = sqlite3.connect(location / DATABASE, isolation_level=None, timeout=10)
     try:
         connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a new database; an old one keeps its own
         connection.execute("PRAGMA journal_mode = WAL")
@@ -151,105 +134,56 @@ def connect_writer(place: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_reader(place: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open the database for reading only, and say whether the connection sees later generations too."""
-    uri = f"{(place / DATABASE).absolute().as_uri()}?mode=ro"
-    try:
-        return _connect_readonly(uri), True
-    except sqlite3.OperationalError as error:
-        # Beside a WAL database SQLite keeps files to coordinate. Where they cannot be made, nobody can write through
-        # here either, and the database may be read as it is; unless a log that was never merged makes it incomplete.
-        log = place / f"{DATABASE}-wal"
-        refused = "unable to open" in str(error) or "readonly" in str(error)
-        if not refused or (log.exists() and log.stat().st_size):
-            raise
-        return _connect_readonly(uri + "&immutable=1"), False
-
-
-def _connect_readonly(uri: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10, check_same_thread=False)
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master")  # opening is lazy: fail here if at all
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def merge_log(connection: sqlite3.Connection) -> None:
-    """Bring the log into the database file, as far as open readers and the disk let it; all is published already."""
+    """Merge the write-ahead log into the database file, as far as readers and the disk allow. Failing does no harm."""
     with suppress(sqlite3.Error):
         connection.execute("PRAGMA busy_timeout = 0")  # never wait for readers
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
-    """Every entry of `meta`; empty while the schema has not been made."""
+    """Return every entry of `meta`; empty before the schema is made."""
     if connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone() == (0,):
         return {}
     return dict(connection.execute("SELECT key, value FROM meta"))
 
 
-def read_known(connection: sqlite3.Connection) -> dict[str, Known]:
+def read_stored_documents(connection: sqlite3.Connection) -> dict[str, StoredDocument]:
     found = connection.execute("SELECT id, fingerprint, source_sha256, root FROM documents")
-    return {doc_id: Known(*rest) for doc_id, *rest in found}
+    return {doc_id: StoredDocument(*rest) for doc_id, *rest in found}
 
 
-def read_info(connection: sqlite3.Connection, place: Path) -> IndexInfo | None:
-    """What the published generation says about itself; None when nothing has been published."""
+def read_info(connection: sqlite3.Connection, location: Path) -> IndexInfo | None:
+    """Return the description of the published generation; None if nothing is published."""
     meta = read_meta(connection)
     if not meta:
         return None
     if meta.get("format") != str(FORMAT):
         raise IndexMismatch(
-            f"the index at {place} has format {meta.get('format')}; this version of Quoth reads {FORMAT}",
+            f"the index at {location} has format {meta.get('format')}; this version of Quoth reads {FORMAT}",
             hint="Ingest into another directory (--index), or use the version of Quoth that made it.",
         )
     if "generation" not in meta:
         return None
     try:
-        return IndexInfo(
-            format=int(meta["format"]),
-            generation=int(meta["generation"]),
-            digest=meta["digest"],
-            model=ModelIdentity(**json.loads(meta["model"])),
-            profile_name=meta["profile_name"],
-            profile_source=meta["profile_source"],
-            documents=int(meta["documents"]),
-            sentences=int(meta["sentences"]),
-        )
+        counts = {name: int(meta[name]) for name in ("format", "generation", "documents", "sentences")}
+        texts = {name: meta[name] for name in ("digest", "profile_name", "profile_source")}
+        fields: dict[str, Any] = {**counts, **texts, "model": ModelIdentity(**json.loads(meta["model"]))}
+        return IndexInfo(**fields)
     except (KeyError, ValueError, TypeError) as error:
-        raise IndexDamaged(f"the index at {place} does not describe itself", hint="Ingest again.") from error
+        raise IndexDamaged(f"the index at {location} does not describe itself", hint="Ingest again.") from error
 
 
 def write_info(connection: sqlite3.Connection, info: IndexInfo) -> None:
-    entries = {
-        "generation": str(info.generation),
-        "digest": info.digest,
-        "model": json.dumps(asdict(info.model)),
-        "profile_name": info.profile_name,
-        "profile_source": info.profile_source,
-        "documents": str(info.documents),
-        "sentences": str(info.sentences),
-        "vectors": "float16",
-    }
+    entries = {name: str(value) for name, value in asdict(info).items()}
+    entries |= {"model": json.dumps(asdict(info.model)), "vectors": "float16"}
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", entries.items())
 
 
 def describe(
     connection: sqlite3.Connection, *, generation: int, model: ModelIdentity, profile: tuple[str, str]
 ) -> IndexInfo:
-    """What the content of the open transaction amounts to."""
-    name, source = profile
-    (sentences,) = connection.execute("SELECT coalesce(sum(sentences), 0) FROM documents").fetchone()
+    """Describe the content of the open transaction."""
     documents = connection.execute("SELECT id, fingerprint FROM documents").fetchall()
-    return IndexInfo(
-        format=FORMAT,
-        generation=generation,
-        digest=digest_of(FORMAT, model, profile=profile, documents=documents),
-        model=model,
-        profile_name=name,
-        profile_source=source,
-        documents=len(documents),
-        sentences=sentences,
-    )
+    (sentences,) = connection.execute("SELECT coalesce(sum(sentences), 0) FROM documents").fetchone()
+    return describe_index(documents, sentences=sentences, generation=generation, model=model, profile=profile)

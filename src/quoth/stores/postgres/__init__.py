@@ -11,8 +11,8 @@ try:
 except ImportError as error:
     raise MissingExtra("the PostgreSQL store", "postgres") from error
 
-from quoth.stores.postgres.store import PostgresStore
-from quoth.stores.postgres.versions import migrate
+from quoth.stores.postgres.postgres_schema import migrate
+from quoth.stores.postgres.postgres_store import PostgresStore
 
 del _psycopg, _psycopg_pool
 

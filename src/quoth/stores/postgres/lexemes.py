@@ -9,13 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
-import tantivy
-
-from quoth.stores.variants import MAX_GROUPS, alternatives, stemmer, variants
-from quoth.stores.weights import norm
-from quoth.text.terms import index_terms
+from quoth.language.terms import index_terms
+from quoth.stores.query_terms import MAX_GROUPS, group_variants, norm, stemmer, variants
 
 _MAX_VECTOR = 1_000_000  # bytes; PostgreSQL refuses a tsvector of 2 ** 20
 
@@ -24,7 +20,7 @@ _WRITTEN = re.compile(r"z([0-9a-f]+)z")
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class SentenceTerms:
     """A sentence for full text: its lexemes in order, separated by spaces, and how many terms it has."""
 
     terms: str
@@ -33,8 +29,8 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The words of a question, one row for each token: the group, the variant (numbered through) and the lexeme.
+class QueryLexemes:
+    """The words of a question, a row per token: its group, its variant (numbered throughout) and its lexeme.
 
     A sentence holds a group when it holds every token of one of its variants. The first variant is the word as asked.
     """
@@ -50,55 +46,50 @@ class Asked:
 
 
 def lexeme(stem: str) -> str:
-    """`stem` as one word of letters and digits: `z` and any other character become `z`, their code and `z`."""
+    """Write `stem` as one word of letters and digits: `z` and others become `z`, their code and `z`."""
     return "x" + _UNSAFE.sub(lambda found: f"z{ord(found[0]):x}z", stem)
 
 
 def stem_of(lexeme: str) -> str:
-    """What `lexeme` was given."""
+    """Return the stem that `lexeme` was made of."""
     return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), lexeme[1:])
 
 
-def indexed(search_text: str) -> Indexed:
-    """The terms of a sentence's search text."""
-    found = [lexeme(stem) for stem in _analyzer().analyze(index_terms(search_text))]
-    return Indexed(" ".join(_fitting(found)), len(found), norm(len(found)))
+def sentence_terms(search_text: str) -> SentenceTerms:
+    """Return the terms of a sentence's search text."""
+    found = [lexeme(stem) for stem in stemmer().analyze(index_terms(search_text))]
+    return SentenceTerms(" ".join(_fitting(found)), len(found), norm(len(found)))
 
 
-def asked(groups: Sequence[Sequence[str]]) -> Asked | None:
-    """The words of a question; None when nothing in it can be searched for."""
-    distinct = dict.fromkeys(alternatives(group, _analyzer()) for group in groups[:MAX_GROUPS])
-    rows = Asked([], [], [])
-    number = 0
-    for place, group in enumerate(filter(None, distinct)):
+def query_lexemes(groups: Sequence[Sequence[str]]) -> QueryLexemes | None:
+    """Return the words of a question; None if it has no words to search for."""
+    distinct = dict.fromkeys(group_variants(group) for group in groups[:MAX_GROUPS])
+    rows = QueryLexemes([], [], [])
+    variant_number = 0
+    for number, group in enumerate(filter(None, distinct)):
         for variant in group:
-            rows.groups.extend([place] * len(variant))
-            rows.variants.extend([number] * len(variant))
+            rows.groups.extend([number] * len(variant))
+            rows.variants.extend([variant_number] * len(variant))
             rows.lexemes.extend(map(lexeme, variant))
-            number += 1
+            variant_number += 1
     return rows if rows.groups else None
 
 
-def query_of(term: str) -> str | None:
+def term_query(term: str) -> str | None:
     """A tsquery for the sentences that hold every word of `term`; None where it has no word."""
-    held = ["(" + " & ".join(map(lexeme, variant)) + ")" for variant in variants(term, _analyzer())]
+    held = ["(" + " & ".join(map(lexeme, variant)) + ")" for variant in variants(term)]
     return " | ".join(held) or None
 
 
 def _fitting(found: Sequence[str]) -> Iterator[str]:
-    """As many of the lexemes as one tsvector can hold: all but those of an endless line."""
+    """Yield as many lexemes as a tsvector can hold; only an extremely long sentence loses some."""
     size = 0
     seen = set()
-    for one in found:
-        size += 4  # a place, and what keeps it aligned
-        if one not in seen:
-            seen.add(one)
-            size += len(one) + 8
+    for lexeme in found:
+        size += 4  # a position, and what keeps it aligned
+        if lexeme not in seen:
+            seen.add(lexeme)
+            size += len(lexeme) + 8
         if size > _MAX_VECTOR:
             return
-        yield one
-
-
-@cache
-def _analyzer() -> tantivy.TextAnalyzer:
-    return stemmer()
+        yield lexeme

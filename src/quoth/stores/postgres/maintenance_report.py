@@ -1,18 +1,19 @@
-"""What a maintenance found, and what to do about it."""
+"""The result of a maintenance, and advice on what to do about it."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 LEAST_RECALL = 0.95
-"""Of the nearest sentences, the share that the index must find."""
+"""The share of the nearest sentences that the index must find."""
 MOST_DEAD = 0.2
 """The share of dead rows that a table may have; autovacuum starts at about this by default."""
 MOST_BLOAT = 1.5
-"""How many times the size of a fresh index one may have."""
+"""How many times as large as a fresh index an index may be."""
 
 SOUND = (0, 8, 4)
 """The first pgvector without known faults in building (0.8.2) and vacuuming (0.8.3, 0.8.4) HNSW indexes."""
@@ -26,7 +27,7 @@ _EMPTIED = "staged_vectors"  # by every ingest, so that all of its rows are dead
 
 @dataclass(frozen=True, slots=True)
 class TableHealth:
-    """`dead_rows` and the times are those before the run; `dead_rows_left` is what vacuuming could not remove."""
+    """The state of a table: `dead_rows` and the times before the run, `dead_rows_left` after vacuuming."""
 
     name: str
     rows: int
@@ -44,6 +45,10 @@ class TableHealth:
     def dead_share_left(self) -> float:
         return _share(self.dead_rows_left, self.rows)
 
+    def vacuumed(self, after: TableHealth) -> TableHealth:
+        """Return it with the numbers of `after`, which was read after vacuuming."""
+        return replace(self, rows=after.rows, dead_rows_left=after.dead_rows, bytes=after.bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class IndexHealth:
@@ -58,8 +63,13 @@ class IndexHealth:
     bytes_before: int | None
 
     @property
+    def left_over(self) -> bool:
+        """Whether an interrupted rebuild made it, so that nothing uses it."""
+        return not self.valid and re.search(r"_cc(new|old)[0-9]*$", self.name) is not None
+
+    @property
     def bloat(self) -> float | None:
-        """How many times the size of a fresh one it has."""
+        """How many times as large as a new index it is."""
         return self.bytes / self.fresh_bytes if self.fresh_bytes else None
 
 
@@ -94,7 +104,7 @@ class Maintenance:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to do, the most pressing first; nothing when all is well."""
+        """What to do, the most pressing first; empty when all is well."""
         return (*_about_indexes(self), *_about_recall(self), *_about_tables(self))
 
     @property
@@ -103,14 +113,15 @@ class Maintenance:
 
 
 def maintenance_json(found: Maintenance) -> dict[str, Any]:
-    """As `quoth maintain --json` prints it."""
+    """Return the JSON of `quoth maintain --json`."""
     return asdict(found) | {
         "tables": [
-            asdict(one) | {"dead_share": round(one.dead_share, 4), "dead_share_left": round(one.dead_share_left, 4)}
-            for one in found.tables
+            asdict(table)
+            | {"dead_share": round(table.dead_share, 4), "dead_share_left": round(table.dead_share_left, 4)}
+            for table in found.tables
         ],
         "indexes": [
-            asdict(one) | {"bloat": None if one.bloat is None else round(one.bloat, 2)} for one in found.indexes
+            asdict(index) | {"bloat": None if index.bloat is None else round(index.bloat, 2)} for index in found.indexes
         ],
         "verdict": "good" if found.good else "attention",
         "advice": list(found.advice),
@@ -143,21 +154,21 @@ def _about_indexes(found: Maintenance) -> Iterator[str]:
             f"pgvector {found.pgvector} has faults in building and vacuuming indexes of vectors: update it to "
             f"{'.'.join(map(str, SOUND))} or later (ALTER EXTENSION vector UPDATE), then run it again with --reindex."
         )
-    vectors = [one for one in found.indexes if one.kind == "hnsw"]
+    vectors = [index for index in found.indexes if index.kind == "hnsw"]
     if not vectors and not found.exact:
         yield "There is no index of the vectors, so that every question compares all: run it again with --reindex."
-    if broken := [one.name for one in found.indexes if not one.valid]:
+    if broken := [index.name for index in found.indexes if not index.valid]:
         yield f"{', '.join(broken)}: not usable, left by an interrupted run. Run it again with --reindex."
-    for one in vectors:
-        if one.valid and one.bloat is not None and one.bloat > MOST_BLOAT:
-            yield f"{one.name} is {one.bloat:.1f} times the size of a fresh one: run it again with --reindex."
+    for index in vectors:
+        if index.valid and index.bloat is not None and index.bloat > MOST_BLOAT:
+            yield f"{index.name} is {index.bloat:.1f} times the size of a fresh one: run it again with --reindex."
 
 
 def _about_recall(found: Maintenance) -> Iterator[str]:
-    low = [one for one in found.recall if one.mean < LEAST_RECALL]
+    low = [recall for recall in found.recall if recall.mean < LEAST_RECALL]
     if not low:
         return
-    worst = min(low, key=lambda one: one.mean)
+    worst = min(low, key=lambda recall: recall.mean)
     begin = f"Only {worst.mean:.0%} of the nearest sentences are found{' under a filter' if worst.filter else ''}: "
     if found.ef_search < _MOST_EF:
         more = min(_MOST_EF, 2 * found.ef_search)
@@ -168,14 +179,14 @@ def _about_recall(found: Maintenance) -> Iterator[str]:
 
 
 def _about_tables(found: Maintenance) -> Iterator[str]:
-    for one in found.tables:
-        if one.dead_share_left > MOST_DEAD and one.dead_rows_left > 1000:
+    for table in found.tables:
+        if table.dead_share_left > MOST_DEAD and table.dead_rows_left > 1000:
             yield (
-                f"{one.name} keeps {one.dead_share_left:.0%} dead rows after vacuuming: an old transaction or a "
+                f"{table.name} keeps {table.dead_share_left:.0%} dead rows after vacuuming: an old transaction or a "
                 "replication slot still needs them (see pg_stat_activity.backend_xmin, pg_replication_slots)."
             )
-        elif one.dead_share > MOST_DEAD and one.dead_rows > 1000 and one.name != _EMPTIED:
+        elif table.dead_share > MOST_DEAD and table.dead_rows > 1000 and table.name != _EMPTIED:
             yield (
-                f"{one.name} had {one.dead_share:.0%} dead rows: maintain it more often, or have autovacuum do so "
-                f"(ALTER TABLE {one.name} SET (autovacuum_vacuum_scale_factor = 0.05))."
+                f"{table.name} had {table.dead_share:.0%} dead rows: maintain it more often, or have autovacuum do so "
+                f"(ALTER TABLE {table.name} SET (autovacuum_vacuum_scale_factor = 0.05))."
             )

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from quoth.errors import IndexBusy, IndexFault, SettingsError
-from quoth.stores.postgres import faults
+from quoth.stores.postgres import postgres_faults as faults
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -64,7 +64,7 @@ class Connections:
         named = schema.encode("utf-8", "surrogatepass")
         if not 0 < len(named) <= _MOST_NAME or "\0" in schema or named != schema.encode("utf-8", "replace"):
             raise SettingsError(f"{schema!a} cannot name a schema", hint=f"Use a name of 1 to {_MOST_NAME} bytes.")
-        self.place = faults.place_of(url, schema)
+        self.location = faults.describe_location(url, schema)
         self.schema = schema
         self._url = url
         self._given = conninfo_to_dict(url)
@@ -76,7 +76,7 @@ class Connections:
     def borrow(self) -> Connection:
         """A connection in autocommit mode, to be given back."""
         pool = self._opened()
-        with faults.reading(self.place):
+        with faults.reading(self.location):
             with suppress(PoolTimeout):
                 return pool.getconn(_SOON_SECONDS)
             self._connect(_READ_MILLISECONDS).close()  # says what is wrong, if it is the server
@@ -84,22 +84,33 @@ class Connections:
                 return pool.getconn(_POOL_SECONDS)
             except PoolTimeout as error:
                 hint = "Ask fewer questions at once, or try again."
-                raise IndexBusy(f"all {_MOST} connections to {self.place} are in use", hint=hint) from error
+                raise IndexBusy(f"all {_MOST} connections to {self.location} are in use", hint=hint) from error
 
     def give_back(self, connection: Connection) -> None:
+        """End the transaction of a connection, and let others use it."""
         with self._lock:
             pool = self._pool
+        with suppress(psycopg.Error):
+            connection.rollback()
         with suppress(psycopg.Error, ValueError):  # ValueError: the pool was closed and made again meanwhile
             if pool is not None:
                 pool.putconn(connection)
                 return
         connection.close()
 
-    def replacement(self) -> Connection:
-        """A connection that is made now, for one that turned out to be lost; to be given back.
+    @contextmanager
+    def borrowed(self) -> Iterator[Connection]:
+        connection = self.borrow()
+        try:
+            yield connection
+        finally:
+            self.give_back(connection)
 
-        Another of the pool may be about to be lost as well, and still answer: a backend that was told to end does so
-        in its own time. The idle ones that are gone already are dropped.
+    def replacement(self) -> Connection:
+        """Return a new connection in place of a lost one; the caller gives it back.
+
+        The pool's other connections may be about to fail too, although they still answer: a backend ends some time
+        after the server asks it to. Idle connections that are already lost are dropped.
         """
         with suppress(psycopg.Error):
             self._opened().check()
@@ -159,9 +170,9 @@ class Connections:
         try:
             connection = psycopg.connect(self._url, **self._arguments())
         except psycopg.Error as error:
-            raise faults.unreachable(self.place, error) from error
+            raise faults.unreachable(self.location, error) from error
         try:
-            with faults.reading(self.place):
+            with faults.reading(self.location):
                 self.configure(connection, statement_milliseconds=statement_milliseconds)
         except BaseException:
             connection.close()

@@ -1,9 +1,10 @@
-"""What the server and the driver say, as errors with a next step. Passwords are never in them."""
+"""Errors of the server and the driver as index errors with a next step. They never hold a password."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import psycopg
 from psycopg import errors
@@ -57,41 +58,36 @@ _BY_STATE: dict[str, tuple[type[IndexFault], str]] = {
 _ENDED = {"57P01", "57P02", "57P03", "57P05", "25P03"}  # with which the server ends a connection
 
 
-def place_of(url: str, schema: str) -> str:
-    """The index in words, without user and password; `SettingsError` for what is no database URL."""
+def describe_location(url: str, schema: str) -> str:
+    """Name the index without user and password; `SettingsError` if `url` is not a database URL."""
     try:
-        parts = conninfo_to_dict(url)
+        fields = conninfo_to_dict(url)
     except psycopg.Error:
         raise SettingsError(  # what libpq says quotes the URL, and with it the password
             "the database URL cannot be read", hint="Write it as postgresql://user@host:5432/database."
         ) from None
-    host = str(parts.get("host") or parts.get("hostaddr") or "localhost")
-    port = f":{parts['port']}" if parts.get("port") else ""
-    database = parts.get("dbname") or ""
+    host = str(fields.get("host") or fields.get("hostaddr") or "localhost")
+    port = f":{fields['port']}" if fields.get("port") else ""
+    database = fields.get("dbname") or ""
     where = f"/{database}?host={host}" if host.startswith("/") else f"{host}{port}/{database}"  # a socket is a path
     return f"postgresql://{where} (schema {schema})"
 
 
 @contextmanager
-def reading(place: str) -> Iterator[None]:
-    """Turn what goes wrong while reading into an `IndexFault`; never wrap foreign code in it."""
+def _doing(location: str, *, doing: str) -> Iterator[None]:
+    """Turn what goes wrong while reading or writing into an `IndexFault`; never wrap foreign code in it."""
     try:
         yield
     except psycopg.Error as error:
-        raise fault(place, error, doing="read") from error
+        raise fault(location, error, doing=doing) from error
 
 
-@contextmanager
-def writing(place: str) -> Iterator[None]:
-    """Turn what goes wrong while writing into an `IndexFault`; never wrap foreign code in it."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise fault(place, error, doing="written") from error
+reading = partial(_doing, doing="read")
+writing = partial(_doing, doing="written")
 
 
 def lost(error: BaseException) -> bool:
-    """Whether the connection is gone, and not only the statement."""
+    """Return whether the connection is lost, not only the statement."""
     if not isinstance(error, psycopg.Error):
         return False
     if error.sqlstate is None:
@@ -99,40 +95,40 @@ def lost(error: BaseException) -> bool:
     return error.sqlstate.startswith("08") or error.sqlstate in _ENDED
 
 
-def unreachable(place: str, error: psycopg.Error) -> IndexFault:
-    """For a connection that could not be made."""
+def unreachable(location: str, error: psycopg.Error) -> IndexFault:
+    """Return the error for a connection that could not be made."""
     message = _first_line(error)
     hint = next((hint for words, hint in _HINT_BY_MESSAGE.items() if words in message), _WHERE)
-    return IndexFault(f"{place} cannot be reached: {message}", hint=hint)
+    return IndexFault(f"{location} cannot be reached: {message}", hint=hint)
 
 
-def no_extension(place: str, error: psycopg.Error | None) -> QuothError:
-    """For a database without pgvector, which we could not add."""
+def no_extension(location: str, error: psycopg.Error | None) -> QuothError:
+    """Return the error for a database without pgvector that we could not add."""
     if isinstance(error, errors.InsufficientPrivilege):
         hint = "Ask an administrator to run in this database: CREATE EXTENSION vector;"
-        return IndexUnwritable(f"{place} lacks the extension 'vector', and this user may not add it", hint=hint)
+        return IndexUnwritable(f"{location} lacks the extension 'vector', and this user may not add it", hint=hint)
     if error is not None and not isinstance(error, errors.FeatureNotSupported | errors.UndefinedFile):
-        return fault(place, error, doing="written")  # nothing that only concerns the extension
+        return fault(location, error, doing="written")  # nothing that only concerns the extension
     hint = "Install pgvector 0.8 or later on the server (https://github.com/pgvector/pgvector), then try again."
-    return IndexFault(f"{place} lacks the extension 'vector', and the server does not have it", hint=hint)
+    return IndexFault(f"{location} lacks the extension 'vector', and the server does not have it", hint=hint)
 
 
-def fault(place: str, error: psycopg.Error, *, doing: str) -> IndexFault:
-    """`error` in our words. `doing` is `read` or `written`."""
+def fault(location: str, error: psycopg.Error, *, doing: str) -> IndexFault:
+    """Return `error` as an index error. `doing` is `read` or `written`."""
     message, state = _first_line(error), error.sqlstate or ""
     if lost(error):
         hint = "Try again." if doing == "read" else "Run the same command again: what was embedded is kept."
-        return IndexFault(f"{place} cannot be {doing}: the connection was lost ({message})", hint=hint)
+        return IndexFault(f"{location} cannot be {doing}: the connection was lost ({message})", hint=hint)
     if "different vector dimensions" in message or ("expected" in message and "dimensions" in message):
-        return IndexMismatch(f"{place}: {message}", hint="Use the model that the index was made with.")
+        return IndexMismatch(f"{location}: {message}", hint="Use the model that the index was made with.")
     kind, hint = _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or (IndexFault, "See the server's log.")
     if kind is IndexUnwritable and doing == "read":
         kind = IndexFault
-    return kind(f"{place} cannot be {doing}: {message}", hint=hint)
+    return kind(f"{location} cannot be {doing}: {message}", hint=hint)
 
 
 def _first_line(error: psycopg.Error) -> str:
-    """The message proper; the lines below it may hold data."""
-    said = error.diag.message_primary or str(error)
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    """Return the first line of the message; further lines may hold data."""
+    message = error.diag.message_primary or str(error)
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

@@ -1,8 +1,8 @@
 """The transaction that publishes a write.
 
 Writers of different documents publish at the same time: each locks its documents, by a hash of their ids, and only the
-last step (the counts of terms, and the row of the index) is done by one at a time. A write that changes what the index
-is, its model, its profile or its indexes, has all to itself. Whoever waits too long gets `IndexBusy`.
+last step (the counts of terms, and the row of the index) is done by one writer at a time. A write that changes the
+model, the profile or the indexes runs alone. A writer that waits too long gets `IndexBusy`.
 """
 
 # ruff: noqa: S608  only constant names are put into SQL; values are always bound
@@ -12,20 +12,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 
 import psycopg
 from psycopg import sql
 
 from quoth.errors import IndexMismatch
-from quoth.stores.postgres import described, rows
-from quoth.stores.postgres.analysis import analyse_again
-from quoth.stores.postgres.connections import Connection
-from quoth.stores.postgres.described import Published
-from quoth.stores.postgres.search import FEW
-from quoth.stores.postgres.texts import storable
-from quoth.text.terms import ANALYSIS_VERSION
-from quoth.types import IndexInfo, ModelIdentity
+from quoth.language.terms import ANALYSIS_VERSION
+from quoth.stores.database_rows import PAGE_COLUMNS, PASSAGE_COLUMNS, qualified, search_text
+from quoth.stores.postgres import postgres_rows as rows
+from quoth.stores.postgres import postgres_schema
+from quoth.stores.postgres.lexemes import sentence_terms
+from quoth.stores.postgres.postgres_connections import Connection
+from quoth.stores.postgres.postgres_faults import writing
+from quoth.stores.postgres.postgres_rows import original, restored, storable
+from quoth.stores.postgres.postgres_schema import PublishedIndex
+from quoth.stores.postgres.postgres_search import FEW
+from quoth.stores.write_template import WriteTemplate, model_mismatch
+from quoth.types import IndexInfo
 
 _WAIT = "5min"  # for another writer to publish, which builds an index at times
 _BUCKETS = 512  # bounded, because the server's table of locks is
@@ -35,66 +39,61 @@ _KEPT = "7 days"  # how long vectors wait for a write that does not come back
 _FULL_TEXT = "CREATE INDEX sentences_by_term ON sentences USING gin (search) WITH (fastupdate = off)"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a write does to the index. `evidence` is how many sentences it adds that can be evidence."""
+@dataclass(eq=False, kw_only=True)
+class PostgresWrite(WriteTemplate):
+    """A write into PostgreSQL, and what it changes. `vectors` is the type that the index keeps vectors in.
 
-    place: str
+    `put` numbers the staged documents by id; `evidence` is the number of evidence sentences that they add.
+    """
+
+    connection: Connection
+    location: str
     schema: str
-    model: ModelIdentity
-    profile: tuple[str, str]
     vectors: str
-    put: tuple[str, ...]
-    removed: tuple[str, ...]
-    evidence: int
+    published: PublishedIndex | None
+    put: dict[str, int] = field(default_factory=dict, init=False)
+    evidence: int = field(default=0, init=False)
 
-    def needs_all(self, now: Published | None, *, indexed: bool) -> bool:
-        """Whether it may not run beside another one. `indexed` says whether there is an index of the vectors yet."""
-        if now is None:
+    def refuse_mixture(self, old: IndexInfo) -> None:
+        with writing(self.location):
+            staying = self.connection.execute(
+                "SELECT EXISTS (SELECT FROM documents d WHERE NOT EXISTS (SELECT FROM leaving l WHERE l.name = d.name))"
+            ).fetchone()
+        if staying != (False,):
+            raise model_mismatch(self.location, old=old.model, new=self.model, elsewhere="schema")
+
+    def publish(self) -> IndexInfo:
+        with writing(self.location):
+            info = self._publish().info
+        if self.evidence * 10 > info.sentences:
+            with suppress(psycopg.Error):  # all is published already
+                self.connection.execute("SET lock_timeout = '1s'")
+                self.connection.execute("ANALYZE documents, sentences, terms")
+        return info
+
+    def _publish(self) -> PublishedIndex:
+        """Bring what is staged into the index, all at once; a new version of a document replaces the old one."""
+        alone = False
+        while True:
+            with self.connection.transaction():
+                _lock(self.connection, self.schema, (*self.put, *self.removed), alone=alone)
+                now = postgres_schema.read_published(self.connection, self.location, schema=self.schema)
+                if alone or not self._needs_all(now):
+                    return _replace(self, now, alone=alone)
+            alone = True
+
+    def _needs_all(self, now: PublishedIndex | None) -> bool:
+        """Return whether the write must run alone."""
+        if now is None or now.analysis != ANALYSIS_VERSION or not WriteTemplate.is_described_by(self, now.info):
             return True
-        info = now.info
-        alike = (info.model, info.profile_name, info.profile_source) == (self.model, *self.profile)
-        return not alike or now.analysis != ANALYSIS_VERSION or (not indexed and now.evidence + self.evidence > FEW)
-
-
-def publish(connection: Connection, change: Change) -> Published:
-    """Bring what is staged into the index, all at once; a new version of a document replaces the old one."""
-    alone = False
-    while True:
-        with connection.transaction():
-            connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_WAIT))
-            _lock(connection, change.schema, (*change.put, *change.removed), alone=alone)
-            now = described.read(connection, change.place, schema=change.schema)
-            # Only the owner of a table can index it; until he does (`quoth maintain --reindex`), search goes without.
-            if alone or not change.needs_all(now, indexed=_has_vector_index(connection) or not _is_owner(connection)):
-                return _replace(connection, change, now, alone=alone)
-        alone = True
-
-
-def refresh_statistics(connection: Connection, change: Change, *, sentences: int) -> None:
-    """Have the planner know a table that has changed much. All is published already, so that it may fail."""
-    if change.evidence * 10 > sentences:
-        with suppress(psycopg.Error):
-            connection.execute("SET lock_timeout = '1s'")
-            connection.execute("ANALYZE documents, sentences, terms")
-
-
-def refuse_mixture(connection: Connection, place: str, *, old: IndexInfo, model: ModelIdentity) -> None:
-    """Vectors of two models never mix: refuse where a document would stay that is not brought anew."""
-    kept = connection.execute(
-        "SELECT EXISTS (SELECT FROM documents d WHERE NOT EXISTS (SELECT FROM leaving l WHERE l.name = d.name))"
-    ).fetchone()
-    if kept != (False,):
-        raise IndexMismatch(
-            f"{place} was made with {_named(old.model)}, not {_named(model)}",
-            hint="Ingest into another schema, or remove this one first.",
-        )
+        # Only the owner of a table can index it; until he does (`quoth maintain --reindex`), search goes without.
+        indexed = _has_vector_index(self.connection) or not _is_owner(self.connection)
+        return not indexed and now.evidence + self.evidence > FEW
 
 
 def move(connection: Connection, schema: str, roots: Mapping[str, str]) -> None:
-    """Tell documents, by id, the folder that they are in now."""
+    """Store the new root of each document, by id."""
     with connection.transaction():
-        connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_WAIT))
         _lock(connection, schema, roots, alone=False)
         connection.execute(
             "UPDATE documents d SET root = m.root FROM unnest(%s::text[], %s::text[]) AS m (name, root) "
@@ -104,6 +103,7 @@ def move(connection: Connection, schema: str, roots: Mapping[str, str]) -> None:
 
 
 def _lock(connection: Connection, schema: str, doc_ids: Iterable[str], *, alone: bool) -> None:
+    connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_WAIT))
     ours = _hash(f"quoth {schema}")
     if alone:
         connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (ours,))
@@ -117,46 +117,47 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big", signed=True)
 
 
-def _replace(connection: Connection, change: Change, now: Published | None, *, alone: bool) -> Published:
-    if now is not None and now.info.model != change.model:
-        refuse_mixture(connection, change.place, old=now.info, model=change.model)
-    elif now is not None and now.vectors != change.vectors:
+def _replace(write: PostgresWrite, now: PublishedIndex | None, *, alone: bool) -> PublishedIndex:
+    connection = write.connection
+    if now is not None and now.info.model != write.model:
+        write.refuse_mixture(now.info)
+    elif now is not None and now.vectors != write.vectors:
         raise IndexMismatch(
-            f"{change.place} has meanwhile been made with store.vectors={now.vectors}",
+            f"{write.location} has meanwhile been made with store.vectors={now.vectors}",
             hint=f"Set store.vectors to {now.vectors}, and run the same command again.",
         )
     connection.execute("TRUNCATE term_changes")
     _count_terms(connection, "-count(*)", "leaving")
     connection.execute("DELETE FROM documents d USING leaving l WHERE d.name = l.name")
-    anew = now is not None and now.analysis != ANALYSIS_VERSION
-    if anew:
+    other_analysis = now is not None and now.analysis != ANALYSIS_VERSION
+    if other_analysis:
         analyse_again(connection)
-    if now is None or (now.vectors, now.info.model.dimension) != (change.vectors, change.model.dimension):
-        _make_vector_column(connection, change)
+    if now is None or (now.vectors, now.info.model.dimension) != (write.vectors, write.model.dimension):
+        _make_vector_column(write)
     _insert(connection)
     _count_terms(connection, "count(*)", "new_documents")
     if now is None:
         connection.execute(_FULL_TEXT)
     # From here on one writer at a time: what follows needs to see what the others have published.
     generation = connection.execute("SELECT generation FROM index_info FOR UPDATE").fetchone()
-    new = described.describe(
+    new = postgres_schema.describe_published(
         connection,
         generation=generation[0] + 1 if generation else 1,
-        model=change.model,
-        profile=change.profile,
-        vectors=change.vectors,
+        model=write.model,
+        profile=write.profile,
+        vectors=write.vectors,
     )
     if alone and new.evidence > FEW and not _has_vector_index(connection) and _is_owner(connection):
-        _make_vector_index(connection, change.vectors)
-    if anew:
+        _make_vector_index(connection, write.vectors)
+    if other_analysis:
         connection.execute("DELETE FROM terms")
         connection.execute("TRUNCATE term_changes")
         _count_terms(connection, "count(*)", "documents")
     _change_terms(connection)
-    described.write(connection, new)
+    postgres_schema.write_published(connection, new)
     connection.execute(
         "INSERT INTO ingestion_batches (generation, digest, put, removed, sentences) VALUES (%s, %s, %s, %s, %s)",
-        (new.info.generation, new.info.digest, len(change.put), len(change.removed), new.info.sentences),
+        (new.info.generation, new.info.digest, len(write.put), len(write.removed), new.info.sentences),
     )
     connection.execute("DELETE FROM staged_vectors v USING new_vectors n WHERE v.key = n.key")
     connection.execute("DELETE FROM staged_vectors v WHERE v.made < now() - %s::interval", (_KEPT,))
@@ -171,12 +172,13 @@ def _insert(connection: Connection) -> None:
     joined = "JOIN new_documents n ON n.entry = s.entry JOIN documents d ON d.name = n.name"
     connection.execute(
         f"INSERT INTO sentences (document, {rows.SENTENCE_COLUMNS}, vector, tokens) "
-        f"SELECT d.id, {_of('s', rows.SENTENCE_COLUMNS)}, v.vector, v.tokens FROM new_sentences s {joined} "
+        f"SELECT d.id, {qualified('s', rows.SENTENCE_COLUMNS)}, v.vector, v.tokens FROM new_sentences s {joined} "
         "LEFT JOIN new_vectors v ON v.key = s.key ORDER BY s.row"
     )
-    for table, columns in (("passages", rows.PASSAGE_COLUMNS), ("pages", rows.PAGE_COLUMNS)):
+    for table, columns in (("passages", PASSAGE_COLUMNS), ("pages", PAGE_COLUMNS)):
         connection.execute(
-            f"INSERT INTO {table} (document, {columns}) SELECT d.id, {_of('s', columns)} FROM new_{table} s {joined}"
+            f"INSERT INTO {table} (document, {columns}) SELECT d.id, {qualified('s', columns)} "
+            f"FROM new_{table} s {joined}"
         )
 
 
@@ -204,14 +206,11 @@ def _change_terms(connection: Connection) -> None:
     )
 
 
-def _make_vector_column(connection: Connection, change: Change) -> None:
-    column = sql.SQL("{}({})").format(sql.SQL(change.vectors), sql.Literal(change.model.dimension))
-    connection.execute("ALTER TABLE sentences DROP COLUMN IF EXISTS vector")
-    connection.execute(
-        sql.SQL(
-            "ALTER TABLE sentences ADD COLUMN vector {}, "
-            "ADD CONSTRAINT evidence_has_a_vector CHECK ((key IS NULL) = (vector IS NULL))"
-        ).format(column)
+def _make_vector_column(write: PostgresWrite) -> None:
+    write.connection.execute("ALTER TABLE sentences DROP COLUMN IF EXISTS vector")
+    write.connection.execute(
+        f"ALTER TABLE sentences ADD COLUMN vector {write.vectors}({write.model.dimension:d}), "
+        "ADD CONSTRAINT evidence_has_a_vector CHECK ((key IS NULL) = (vector IS NULL))"
     )
 
 
@@ -242,9 +241,24 @@ def _make_vector_index(connection: Connection, vectors: str) -> None:
     )
 
 
-def _named(model: ModelIdentity) -> str:
-    return f"{model.name} ({model.revision}, {model.precision}, {model.dimension} dimensions)"
+_BATCH = 2000
+_NEXT = """
+SELECT id, text, lead_text FROM sentences WHERE key IS NOT NULL AND id > %s ORDER BY id LIMIT %s
+"""
+_UPDATE = """
+UPDATE sentences s SET terms = n.terms, length = n.length, norm = n.norm
+FROM unnest(%s::bigint[], %s::text[], %s::integer[], %s::integer[]) AS n (id, terms, length, norm) WHERE s.id = n.id
+"""
+_TOTALS = """
+UPDATE documents d SET tokens = coalesce((SELECT sum(s.length) FROM sentences s WHERE s.document = d.id), 0)
+"""
 
 
-def _of(table: str, columns: str) -> str:
-    return ", ".join(f"{table}.{column}" for column in columns.split(", "))
+def analyse_again(connection: Connection) -> None:
+    """Write the terms of every sentence again, within the open transaction; the counts of terms are left to others."""
+    last = 0
+    while found := connection.execute(_NEXT, (last, _BATCH)).fetchall():
+        terms = [sentence_terms(search_text(original(text), restored(lead))) for _, text, lead in found]
+        connection.execute(_UPDATE, ([row[0] for row in found], *map(list, zip(*map(astuple, terms), strict=True))))
+        last = found[-1][0]
+    connection.execute(_TOTALS)

@@ -1,29 +1,48 @@
-"""Values to database rows and back. What is the same in every store is taken from the embedded one."""
+"""Values to PostgreSQL rows and back, on top of the rows that every store has in common."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from typing import Any
 
 import numpy as np
 
-from quoth.stores.embedded import rows as shared
-from quoth.stores.embedded.rows import Row, embedding_key
-from quoth.stores.postgres.lexemes import Indexed, indexed
-from quoth.stores.postgres.texts import comparable, original, storable
+from quoth.stores import database_rows as shared
+from quoth.stores.database_rows import Row, embedding_key, to_json
+from quoth.stores.postgres.lexemes import SentenceTerms, sentence_terms
 from quoth.types import (
     Document,
     DocumentInfo,
     Metadata,
     ModelIdentity,
-    Passage,
     Sentence,
     SplitDocument,
     Supersession,
-    Tags,
     Vectors,
 )
+
+# A noncharacter, which no real text holds; where one does all the same, it is doubled.
+_ESCAPE = "\ufdd0"
+_NUL = _ESCAPE + "0"
+
+
+def storable(text: str) -> str:
+    """Return `text` without NUL; `original` undoes it."""
+    if _ESCAPE in text:
+        text = text.replace(_ESCAPE, _ESCAPE * 2)
+    return text.replace("\0", _NUL)
+
+
+def original(stored: str) -> str:
+    """Return the text that `storable` was given."""
+    if _ESCAPE not in stored:
+        return stored
+    return _ESCAPE.join(part.replace(_NUL, "\0") for part in stored.split(_ESCAPE * 2))
+
+
+def comparable(text: str) -> str:
+    """Return `text` to compare with: a lone surrogate, which no stored text has, becomes `?`."""
+    return storable(text.encode("utf-8", "replace").decode("utf-8"))
+
 
 DOCUMENT_COLUMNS = (
     "name, fingerprint, sha256, source_sha256, encoding, format, extractor, root, characters, sentences, evidence, "
@@ -33,20 +52,16 @@ SENTENCE_COLUMNS = (
     "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags, labels, text, key, terms, "
     "length, norm"
 )
-PASSAGE_COLUMNS = "ordinal, first, last, start, stop, section, page, tokens"
-PAGE_COLUMNS = "number, width, height, spans, boxes"
 
 _ABOUT = "d.title, d.document_type, d.is_binding, d.effective_date, d.superseded_by, d.language, d.tags"
 WHOLE = f"d.name, d.text, d.sha256, d.source_sha256, d.encoding, d.format, d.extractor, {_ABOUT}"
-LISTED = (
-    "d.name, d.sha256, d.source_sha256, d.encoding, d.format, d.extractor, d.characters, d.sentences, d.pages, "
-    f"{_ABOUT}"
-)
+_LISTED = "name, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages"
+LISTED = f"{shared.qualified('d', _LISTED)}, {_ABOUT}"
 QUOTED = (
     "d.name, s.start, s.stop, s.text, s.kind, s.section::text, s.lead_start, s.lead_stop, s.lead_text, s.page, s.ocr, "
     "s.tags::text"
 )
-"""Of sentences `s` and their documents `d`."""
+"""Columns of the sentences `s` and their documents `d`."""
 PASSAGES = "p.ordinal, p.first, p.last, p.start, p.stop, p.section::text, p.page, p.tokens"
 PAGES = "p.number, p.width, p.height, p.spans::text, p.boxes"
 
@@ -54,11 +69,11 @@ _SEPARATOR = "\x1f"
 _HEADER = 4  # bytes before the numbers of a vector: its dimension, and two that mean nothing
 
 
-def document_row(split: SplitDocument, terms: list[Indexed | None]) -> Row:
-    """Values for `DOCUMENT_COLUMNS`; `terms` are those of each sentence that can be evidence."""
+def document_row(split: SplitDocument, terms: list[SentenceTerms | None]) -> Row:
+    """Return the values for `DOCUMENT_COLUMNS`. `terms` has an entry for each sentence, None if it is no evidence."""
     document = split.document
     about = document.metadata
-    evidence = [one for one in terms if one is not None]
+    evidence = [found for found in terms if found is not None]
     return (
         storable(document.id),
         split.fingerprint,
@@ -71,26 +86,26 @@ def document_row(split: SplitDocument, terms: list[Indexed | None]) -> Row:
         len(document.text),
         len(split.sentences),
         len(evidence),
-        sum(one.length for one in evidence),
+        sum(found.length for found in evidence),
         len(split.pages),
         _optional(about.title),
         _optional(about.document_type),
         about.is_binding,
         _optional(about.effective_date),
-        _json([[storable(one.by), _optional(one.section)] for one in about.superseded_by]),
+        to_json([[storable(successor.by), _optional(successor.section)] for successor in about.superseded_by]),
         _optional(about.language),
-        _json({facet: list(values) for facet, values in about.tags.items()}),
+        to_json(about.tags),
         storable(document.text),
     )
 
 
-def terms_of(split: SplitDocument) -> list[Indexed | None]:
-    """The terms of each sentence; None for one that is no evidence."""
-    return [indexed(one.search_text) if one.kind.evidence else None for one in split.sentences]
+def terms_of(split: SplitDocument) -> list[SentenceTerms | None]:
+    """Return the terms of each sentence; None if it is not evidence."""
+    return [sentence_terms(sentence.search_text) if sentence.kind.evidence else None for sentence in split.sentences]
 
 
-def sentence_row(ordinal: int, sentence: Sentence, *, terms: Indexed | None, model: ModelIdentity) -> Row:
-    """Values for `SENTENCE_COLUMNS`."""
+def sentence_row(ordinal: int, sentence: Sentence, *, terms: SentenceTerms | None, model: ModelIdentity) -> Row:
+    """Return the values for `SENTENCE_COLUMNS`."""
     number, start, stop, kind, section, lead_start, lead_stop, lead, page, ocr, tags, text = shared.sentence_row(
         ordinal, sentence
     )
@@ -100,11 +115,6 @@ def sentence_row(ordinal: int, sentence: Sentence, *, terms: Indexed | None, mod
     lead = _optional(lead)
     text = storable(text)
     return number, start, stop, kind, section, lead_start, lead_stop, lead, page, ocr, tags, labels, text, key, *found
-
-
-passage_row = shared.passage_row
-page_row = shared.page_row
-page = shared.page
 
 
 _LONGEST_LABEL = 500
@@ -120,76 +130,39 @@ def label(facet: str, value: str) -> str:
 
 
 def sentence(row: Row) -> Sentence:
-    """A sentence from a row of `QUOTED`."""
-    name, start, stop, text, kind, section, lead_start, lead_stop, lead, page, ocr, tags = row
-    return shared.sentence(
-        (
-            original(name),
-            start,
-            stop,
-            original(text),
-            kind,
-            section,
-            lead_start,
-            lead_stop,
-            None if lead is None else original(lead),
-            page,
-            ocr,
-            tags,
-        )
-    )
-
-
-def passage(doc_id: str, row: Row) -> Passage:
-    """A passage from a row of `PASSAGES`."""
-    return shared.passage(doc_id, row)
+    """Return the sentence in a row of `QUOTED`."""
+    name, start, stop, text, *middle, lead, page, ocr, tags = row
+    return shared.sentence((original(name), start, stop, original(text), *middle, restored(lead), page, ocr, tags))
 
 
 def document(row: Row) -> Document:
-    """A document from a row of `WHOLE`."""
-    name, text, sha256, source_sha256, encoding, form, extractor, *about = row
-    return Document(
-        id=original(name),
-        text=original(text),
-        sha256=sha256,
-        source_sha256=source_sha256,
-        encoding=encoding,
-        format=form,
-        extractor=original(extractor),
-        metadata=_metadata(about),
-    )
+    """Return the document in a row of `WHOLE`."""
+    name, text, *source, extractor = row[:7]
+    fields: Row = (original(name), original(text), *source, original(extractor), _metadata(row[7:]))
+    return Document(*fields)
 
 
 def listed(row: Row) -> DocumentInfo:
-    """A listing from a row of `LISTED`."""
-    name, sha256, source_sha256, encoding, form, extractor, characters, sentences, pages, *about = row
-    return DocumentInfo(
-        id=original(name),
-        sha256=sha256,
-        source_sha256=source_sha256,
-        encoding=encoding,
-        format=form,
-        extractor=original(extractor),
-        characters=characters,
-        sentences=sentences,
-        pages=pages,
-        metadata=_metadata(about),
-    )
+    """Return the document info in a row of `LISTED`."""
+    name, sha256, source_sha256, encoding, form, extractor, *counts = row[:9]
+    source = (original(name), sha256, source_sha256, encoding, form, original(extractor))
+    fields: Row = (*source, *counts, _metadata(row[9:]))
+    return DocumentInfo(*fields)
 
 
 def vectors(sent: list[bytes], *, kind: str, dimension: int) -> Vectors:
-    """Unit vectors from what the server sends of them (`vector_send` or `halfvec_send`)."""
+    """Return unit vectors from the output of `vector_send` or `halfvec_send`."""
     width = 2 if kind == "halfvec" else 4
-    numbers = b"".join(one[_HEADER:] for one in sent)
+    numbers = b"".join(vector[_HEADER:] for vector in sent)
     stored = np.frombuffer(numbers, dtype=f">f{width}").reshape(-1, dimension)
     # A half vector is kept as it was rounded, and a whole one as the unit vector that this stands for.
-    return shared.unpack(stored.astype(np.float16)) if kind == "halfvec" else stored.astype(np.float32)
+    return shared.unit_vectors(stored.astype(np.float16)) if kind == "halfvec" else stored.astype(np.float32)
 
 
 def vectors_to_keep(made: Vectors, *, kind: str) -> Vectors:
-    """Vectors as they are stored: rounded to sixteen bits as in every store, so that the cosines agree."""
+    """Round vectors to sixteen bits as every store does, so that the cosines agree."""
     rounded = made.astype(np.float16)
-    return rounded.astype(np.float32) if kind == "halfvec" else shared.unpack(rounded)
+    return rounded.astype(np.float32) if kind == "halfvec" else shared.unit_vectors(rounded)
 
 
 def literal(vector: Vectors) -> str:
@@ -202,26 +175,23 @@ def packed(vector: Vectors) -> bytes:
     return len(vector).to_bytes(2, "big") + b"\0\0" + vector.astype(">f4").tobytes()
 
 
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+def restored(stored: str | None) -> str | None:
+    """Return the `original` of a text that may be missing."""
+    return None if stored is None else original(stored)
 
 
 def _optional(text: str | None) -> str | None:
     return None if text is None else storable(text)
 
 
-def _read(stored: str | None) -> str | None:
-    return None if stored is None else original(stored)
-
-
-def _metadata(row: list[Any]) -> Metadata:
+def _metadata(row: Row) -> Metadata:
     title, document_type, is_binding, effective_date, superseded_by, language, tags = row
-    found: Tags = {facet: tuple(values) for facet, values in tags.items()}
     return Metadata(
-        title=_read(title),
-        document_type=_read(document_type),
+        title=restored(title),
+        document_type=restored(document_type),
         is_binding=is_binding,
-        effective_date=_read(effective_date),
-        superseded_by=tuple(Supersession(original(by), _read(section)) for by, section in superseded_by),
-        language=_read(language),
-        tags=found,
+        effective_date=restored(effective_date),
+        superseded_by=tuple(Supersession(original(by), restored(section)) for by, section in superseded_by),
+        language=restored(language),
+        tags=shared.tag_tuples(tags),
     )

@@ -5,8 +5,8 @@ Sentences are found through the index by the rarer words. They set a mark: the s
 The commoner words are looked up only as far as a sentence that holds nothing else could reach that mark, so that a
 word of half the table is not ranked for nothing, and no result is lost.
 
-A tsvector keeps the places of each lexeme, and `ts_rank` with equal weights is the sum of 1/n² over them divided by its
-limit; the term frequency is read back from that, exactly up to 255, faster than by unpacking every row.
+A tsvector keeps the positions of each lexeme, and `ts_rank` with equal weights is the sum of 1/n² over them divided by
+its limit; the term frequency is read back from that, exactly up to 255, faster than by unpacking every row.
 """
 
 # ruff: noqa: S608  only constant text is put into SQL; values are always bound
@@ -14,17 +14,59 @@ limit; the term frequency is read back from that, exactly up to 255, faster than
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
-from quoth.stores.postgres import lexemes, rows
-from quoth.stores.postgres.described import Published
-from quoth.stores.postgres.filters import conditions
-from quoth.types import NO_FILTERS, Query, Vectors
+from quoth.stores.postgres import lexemes
+from quoth.stores.postgres import postgres_rows as rows
+from quoth.stores.postgres.postgres_rows import comparable, label
+from quoth.stores.postgres.postgres_schema import PublishedIndex
+from quoth.types import NO_FILTERS, Filters, Query, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """SQL for filters. `scanned` is tested row by row; `joined` is equal and lets the planner start there."""
+
+    scanned: str
+    joined: str
+    values: dict[str, Any]
+
+
+def conditions(filters: Filters) -> Conditions | None:
+    """Return the filters as SQL; None without a filter. A value that does not exist matches nothing."""
+    tests: list[str] = []
+    values: dict[str, Any] = {}
+    for column, wanted in (("name", filters.doc_ids), ("document_type", filters.document_types)):
+        if wanted:
+            tests.append(f"d.{column} = ANY (%(filter_{column})s::text[])")
+            values[f"filter_{column}"] = [comparable(value) for value in wanted]
+    if filters.is_binding is not None:
+        tests.append("d.is_binding = %(filter_is_binding)s")
+        values["filter_is_binding"] = filters.is_binding
+    if filters.as_of is not None:
+        tests.append("(d.effective_date IS NULL OR d.effective_date <= %(filter_as_of)s)")
+        values["filter_as_of"] = comparable(filters.as_of)
+    tagged = []
+    for number, (facet, wanted) in enumerate(filters.tags.items()):
+        if wanted:
+            tagged.append(f"s.labels && %(filter_tag_{number})s::text[]")
+            values[f"filter_tag_{number}"] = [label(facet, value) for value in wanted]
+    if not tests and not tagged:
+        return None
+    documents = [f"s.document IN (SELECT d.id FROM documents d WHERE {' AND '.join(tests)})"] if tests else []
+    return Conditions(
+        # The truth of a condition is no join, so it stays a test in the scan, against a hash table made once.
+        scanned=" AND ".join([f"({test}) IS TRUE" for test in documents] + tagged),
+        joined=" AND ".join(documents + tagged),
+        values=values,
+    )
+
 
 FEW = 1000
 """So many vectors are compared one by one; an index pays off, and is made, beyond that."""
 
-_MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by place
+_MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by position
 _RARE = 5000  # a word in no more sentences than that is looked up at once,
 _RARE_SHARE = 0.01  # or in no more than this share of all
 _MOST_EF = 1000  # the most that pgvector takes
@@ -84,9 +126,9 @@ _FREQUENCY = "round(1 / (1.6449340668482264 * (1 - pg_catalog.ts_rank('{1,1,1,1}
 
 
 def _points(found: str, plain: bool) -> str:
-    """What each sentence `s` scores for the tokens `t` that it holds: the best variant of each group, together.
+    """Return SQL for the score of each sentence `s`: the sum, over groups, of its best variant.
 
-    In a `plain` question each word is one token and has no synonym, so that their sum is all there is to it.
+    In a `plain` question each word is one token without synonyms, so the sum over tokens is enough.
     """
     points = f"sum(t.weight / (1 + 1.2 * (0.25 + 0.75 * s.norm / %(average)s::float8) / {_FREQUENCY}))"
     if plain:
@@ -101,7 +143,7 @@ def _points(found: str, plain: bool) -> str:
 
 
 def _scores(table: str, plain: bool) -> str:
-    """The score of each sentence of `table` that holds a word at all."""
+    """Return SQL for the score of each sentence of `table` that holds a word."""
     return _points(f"{table} s JOIN tokens t ON s.search @@ t.query", plain)
 
 
@@ -147,14 +189,14 @@ _COSINE = "round(coalesce(nullif(1 - ({distance}), 'NaN'), 0)::numeric, 6)"
 
 
 def _compared(distance: str, *, among: str, test: str) -> str:
-    """The nearest, each compared."""
+    """Return SQL that compares every vector."""
     return f"""(
     SELECT s.id, {_COSINE.format(distance=distance)} AS cosine FROM {among} WHERE s.key IS NOT NULL{test}
     ORDER BY cosine DESC FETCH FIRST %(count)s ROWS WITH TIES)"""
 
 
 def _looked_up(distance: str, *, test: str) -> str:
-    """The nearest through the index."""
+    """Return SQL that uses the index of vectors."""
     return f"""(
     SELECT n.id, {_COSINE.format(distance="n.distance")} AS cosine
     FROM (SELECT s.id, {distance} AS distance FROM sentences s WHERE s.vector IS NOT NULL{test}
@@ -193,7 +235,7 @@ found AS MATERIALIZED (
 
 
 def _others(plain: bool) -> str:
-    """The lexical scores of what the vector alone found."""
+    """Return SQL for the lexical scores of sentences that only the vector found."""
     return f""",
 others AS MATERIALIZED (
     SELECT s.id, s.norm, s.search FROM found f JOIN sentences s USING (id) WHERE NOT f.by_lexical
@@ -201,34 +243,37 @@ others AS MATERIALIZED (
 other_scores AS MATERIALIZED ({_scores("others", plain)})"""
 
 
-def statement(query: Query, published: Published, vector: Vectors | None) -> tuple[str, dict[str, Any]]:
-    """The statement for a question and its values. Its rows are those of `rows.QUOTED`, then the lexical score, whether
-    full text and whether the vector found it, the vector as the server sends it, and the codes of the tokens."""
+def statement(query: Query, published: PublishedIndex, vector: Vectors | None) -> tuple[str, dict[str, Any]]:
+    """Return the statement for a question, and its values.
+
+    It selects the columns of `rows.QUOTED`, the lexical score, whether full text and whether the vector found the
+    sentence, the vector as the server sends it, and the codes of the tokens.
+    """
     limits = conditions(query.filters)
     scanned = f" AND {limits.scanned}" if limits else ""
     joined = f" AND {limits.joined}" if limits else ""
-    words = lexemes.asked(query.terms) if published.evidence else None
+    words = lexemes.query_lexemes(query.terms) if published.evidence else None
     values: dict[str, Any] = {"count": max(0, query.candidates)}
-    parts: list[str] = []
+    tables: list[str] = []
     if limits:
         values |= limits.values
     if words:
         values |= {"groups": words.groups, "variants": words.variants, "lexemes": words.lexemes}
         values |= {"evidence": published.evidence, "average": published.average}
         values["rare"] = max(_RARE, int(published.evidence * _RARE_SHARE))
-        parts += [_WEIGHTS, _lexical(scanned, plain=words.plain)]
+        tables += [_WEIGHTS, _lexical(scanned, plain=words.plain)]
     else:
-        parts.append(_NOTHING)
+        tables.append(_NOTHING)
     if vector is not None:
         values |= {"vector": rows.literal(vector), "few": _few(published.evidence, values["count"])}
         distance = f"s.vector <=> %(vector)s::{published.vectors}"
-        parts.append(_dense(distance, scanned=scanned, joined=joined, many=published.evidence > FEW))
+        tables.append(_dense(distance, scanned=scanned, joined=joined, many=published.evidence > FEW))
     else:
-        parts.append(_NOWHERE)
-    parts.append(_FOUND + (_others(words.plain) if words else ""))
+        tables.append(_NOWHERE)
+    tables.append(_FOUND + (_others(words.plain) if words else ""))
     score = f"coalesce(f.share, {_SHARE.format(score='coalesce(o.score, 0)')})::float8" if words else "0::float8"
     return (
-        f"WITH {','.join(parts)}\nSELECT {rows.QUOTED}, {score}, f.by_lexical, f.by_dense, "
+        f"WITH {','.join(tables)}\nSELECT {rows.QUOTED}, {score}, f.by_lexical, f.by_dense, "
         f"{published.vectors}_send(s.vector), s.tokens\n"
         "FROM found f JOIN sentences s USING (id) JOIN documents d ON d.id = s.document"
         + (" LEFT JOIN other_scores o ON o.id = f.id" if words else ""),
@@ -237,7 +282,7 @@ def statement(query: Query, published: Published, vector: Vectors | None) -> tup
 
 
 def _few(evidence: int, count: int) -> int:
-    """How many vectors may pass a filter and still be compared one by one sooner than through the index.
+    """Return up to how many filtered vectors comparing each is faster than the index.
 
     Where n of all pass, the index must look at `all / n` for each that is wanted, and comparing looks at n.
     """
@@ -245,6 +290,6 @@ def _few(evidence: int, count: int) -> int:
 
 
 def settings(query: Query, ef_search: int) -> dict[str, str]:
-    """Values for `SETTINGS`. Behind a filter the nearest lie further apart, so that the search looks twice as far."""
+    """Return values for `SETTINGS`. With a filter the nearest lie further apart: search twice as far."""
     wanted = ef_search if query.filters == NO_FILTERS else 2 * ef_search
     return {"ef_search": str(min(_MOST_EF, max(wanted, query.candidates + _MARGIN)))}

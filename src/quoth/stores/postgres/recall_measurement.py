@@ -1,8 +1,8 @@
-"""How much of what exact search would find the index finds, on vectors that are stored.
+"""The recall of the vector index, compared with exact search.
 
-They stand for questions, spread evenly over the table, so that the same index gives the same figures. What is measured
-is the search that questions use. The exact answer is computed here, in one pass over all vectors: one scan for the
-server, instead of one for each question.
+Stored vectors stand for questions, spread evenly over the table, so that the same index gives the same figures. What
+is measured is the search that questions use. The exact answer is computed here, in one pass over all vectors: one scan
+for the server, instead of one for each question.
 """
 
 # ruff: noqa: S608  only constant text is put into SQL; values are always bound
@@ -10,20 +10,21 @@ server, instead of one for each question.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
 
 from quoth.errors import IndexFault
 from quoth.protocols import Progress
-from quoth.stores.postgres import faults, rows
-from quoth.stores.postgres.connections import Connection
-from quoth.stores.postgres.described import Published
-from quoth.stores.postgres.filters import conditions
-from quoth.stores.postgres.health import Recall
-from quoth.stores.postgres.reader import PostgresReader
-from quoth.stores.postgres.texts import original
+from quoth.stores.postgres import postgres_faults as faults
+from quoth.stores.postgres import postgres_rows as rows
+from quoth.stores.postgres.maintenance_report import Recall
+from quoth.stores.postgres.postgres_connections import Connection
+from quoth.stores.postgres.postgres_reader import PostgresReader
+from quoth.stores.postgres.postgres_rows import original
+from quoth.stores.postgres.postgres_schema import PublishedIndex
+from quoth.stores.postgres.postgres_search import conditions
 from quoth.types import NO_FILTERS, Filters, Query, Vectors
 
 K = 50
@@ -48,56 +49,46 @@ SELECT document_type, sum(evidence) FROM documents WHERE document_type IS NOT NU
 _DOCUMENTS = "SELECT name, evidence FROM documents WHERE evidence > 0 ORDER BY name LIMIT %s"
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """A filter, in words, and what share of the sentences passes it."""
-
-    filters: Filters
-    words: str
-    passing: float
-
-
 def recall_of(
     connection: Connection,
-    published: Published,
+    published: PublishedIndex,
     *,
-    place: str,
+    location: str,
     ef_search: int,
     sample: int,
     progress: Progress | None,
 ) -> tuple[Recall, ...]:
-    """Without a filter, then with one where the index holds what can be told apart. Inside a transaction."""
+    """Measure inside a transaction: without a filter, then with one if some filter divides the index."""
 
     def lost() -> NoReturn:
-        raise IndexFault(f"the connection to {place} was lost", hint="Run the same command again.")
+        raise IndexFault(f"the connection to {location} was lost", hint="Run the same command again.")
 
-    with faults.reading(place):
+    with faults.reading(location):
         questions = _sample(connection, published, sample)
-        chosen = _filter(connection, published)
+        filters, words = _filter(connection, published) or (None, None)
     if not len(questions):
         return ()
-    exact, passing = _nearest(connection, published, questions, chosen, place=place, progress=progress)
-    reader = PostgresReader(connection, published, place=place, ef_search=ef_search, reopen=lost)
+    exact, passing = _nearest(connection, published, questions, filters, location=location, progress=progress)
+    reader = PostgresReader(connection, published, location, ef_search, lost)
     found = [_compare(reader, questions, exact[0], NO_FILTERS, progress=progress)]
-    if chosen is not None and passing:
-        some = _compare(reader, questions, exact[1], chosen.filters, progress=progress)
-        found.append(replace(some, filter=chosen.words, passing=round(passing / published.evidence, 4)))
+    if filters is not None and passing:
+        filtered = _compare(reader, questions, exact[1], filters, progress=progress)
+        found.append(replace(filtered, filter=words, passing=round(passing / published.evidence, 4)))
     return tuple(found)
 
 
-def _sample(connection: Connection, published: Published, count: int) -> Vectors:
+def _sample(connection: Connection, published: PublishedIndex, count: int) -> Vectors:
     found = connection.execute(_SAMPLE.format(kind=published.vectors), {"count": count}, binary=True).fetchall()
     return _vectors(published, [sent for (sent,) in found])
 
 
-def _filter(connection: Connection, published: Published) -> _Chosen | None:
-    """The document type whose share is nearest to a tenth, or else the first documents that make up as much."""
+def _filter(connection: Connection, published: PublishedIndex) -> tuple[Filters, str] | None:
+    """Choose the document type whose share is nearest to a tenth, or else the first documents; say it in words too."""
     total = published.evidence
-    types = [(name, int(held)) for name, held in connection.execute(_TYPES) if 0 < held < total]
+    types = [(original(name), int(held)) for name, held in connection.execute(_TYPES) if 0 < held < total]
     if types:
-        name, held = min(types, key=lambda one: abs(math.log(one[1] / total / _PASSING)))
-        words = f"document_type={original(name)}"
-        return _Chosen(replace(NO_FILTERS, document_types=(original(name),)), words, held / total)
+        name, _ = min(types, key=lambda counted: abs(math.log(counted[1] / total / _PASSING)))
+        return Filters(document_types=name), f"document_type={name}"
     names: list[str] = []
     together = 0
     for name, held in connection.execute(_DOCUMENTS, (_MOST_DOCUMENTS,)):
@@ -105,37 +96,35 @@ def _filter(connection: Connection, published: Published) -> _Chosen | None:
             break
         names.append(original(name))
         together += held
-    if not names:
-        return None
-    return _Chosen(replace(NO_FILTERS, doc_ids=tuple(names)), f"{len(names)} documents", together / total)
+    return (Filters(doc_ids=names), f"{len(names)} documents") if names else None
 
 
 def _nearest(
     connection: Connection,
-    published: Published,
+    published: PublishedIndex,
     questions: Vectors,
-    chosen: _Chosen | None,
+    filters: Filters | None,
     *,
-    place: str,
+    location: str,
     progress: Progress | None,
 ) -> tuple[tuple[Vectors, Vectors], int]:
-    """The cosines of the `K` nearest of all and of those that pass the filter, and how many pass.
+    """Return the cosines of the `K` nearest among all vectors and among the filtered ones, and how many pass.
 
-    Where there are fewer, -inf fills up.
+    Rows with fewer than `K` vectors are filled up with -inf.
     """
-    limits = None if chosen is None else conditions(chosen.filters)
+    limits = None if filters is None else conditions(filters)
     test, values = ("false", {}) if limits is None else (limits.scanned, limits.values)
     best = tuple(np.full((len(questions), K), -np.inf, dtype=np.float32) for _ in range(2))
     done = passing = 0
     with connection.cursor(name="quoth_recall") as cursor:
-        with faults.reading(place):
+        with faults.reading(location):
             cursor.execute(
                 f"SELECT {published.vectors}_send(s.vector), {test} FROM sentences s WHERE s.key IS NOT NULL",
                 values,
                 binary=True,
             )
         while True:
-            with faults.reading(place):
+            with faults.reading(location):
                 chunk = cursor.fetchmany(_CHUNK)
             if not chunk:
                 return (best[0], best[1]), passing
@@ -156,13 +145,13 @@ def _best(so_far: Vectors, more: Vectors) -> Vectors:
 def _compare(
     reader: PostgresReader, questions: Vectors, exact: Vectors, filters: Filters, *, progress: Progress | None
 ) -> Recall:
-    """What the search finds is right where it is as near as the last of the nearest, so that ties do not count."""
+    """Compare search with the exact result; a hit as near as the last exact one is right."""
     shares = []
     for number, (question, nearest) in enumerate(zip(questions, exact, strict=True), start=1):
         found = reader.search(Query(vector=question, terms=(), candidates=K, filters=filters))
         wanted = nearest[np.isfinite(nearest)]
         least = float(wanted.min()) - _SAME
-        right = sum("dense" in one.found_by and one.dense >= least for one in found.items)
+        right = sum("dense" in candidate.found_by and candidate.dense >= least for candidate in found.items)
         shares.append(min(right, len(wanted)) / len(wanted))
         if progress is not None:
             progress("searching" if filters is NO_FILTERS else "filtering", number, len(questions))
@@ -176,5 +165,5 @@ def _compare(
     )
 
 
-def _vectors(published: Published, sent: list[bytes]) -> Vectors:
+def _vectors(published: PublishedIndex, sent: list[bytes]) -> Vectors:
     return rows.vectors(sent, kind=published.vectors, dimension=published.info.model.dimension)

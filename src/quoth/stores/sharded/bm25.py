@@ -8,37 +8,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
-import tantivy
 
-from quoth.stores.embedded.lexical import share
-from quoth.stores.sharded.values import WeighedVariant, Weights
-from quoth.stores.variants import MAX_GROUPS, Variant, alternatives, stemmer
-from quoth.stores.weights import norm, weigh
-from quoth.text.terms import index_terms
+from quoth.language.terms import index_terms
+from quoth.stores.embedded.lexical_index import share
+from quoth.stores.query_terms import MAX_GROUPS, Variant, group_variants, norm, stemmer, weigh
+from quoth.stores.sharded.shard_protocol import QueryWeights, WeighedVariant
 
 _K1, _B = np.float32(1.2), np.float32(0.75)
 _ONE = np.float32(1)
 
 
 def asked(groups: Sequence[Sequence[str]]) -> tuple[tuple[Variant, ...], ...]:
-    """The variants of each group of words that can be searched for, each group once."""
-    found = dict.fromkeys(alternatives(group, _analyzer()) for group in groups[:MAX_GROUPS])
+    """Return the variants of each group of words that has any, each group once."""
+    found = dict.fromkeys(group_variants(group) for group in groups[:MAX_GROUPS])
     return tuple(filter(None, found))
 
 
 def lookups(groups: Sequence[Sequence[Variant]]) -> tuple[Variant, ...]:
-    """What must be counted to weigh `groups`: every variant, and every token alone."""
+    """Return what must be counted to weigh `groups`: every variant, and every token alone."""
     variants = [variant for group in groups for variant in group]
     return tuple(dict.fromkeys([*variants, *((token,) for variant in variants for token in variant)]))
 
 
-def weights(groups: Sequence[Sequence[Variant]], held: Mapping[Variant, int], *, evidence: int, terms: int) -> Weights:
-    """`evidence` sentences hold `terms` terms; `held` says how many hold each of `lookups`."""
+def weights(
+    groups: Sequence[Sequence[Variant]], held: Mapping[Variant, int], *, evidence: int, terms: int
+) -> QueryWeights:
+    """Weigh groups. `evidence` sentences hold `terms` terms; `held` counts those with each of `lookups`."""
     weighed = [weigh(group, evidence, held=held.__getitem__) for group in groups]
-    return Weights(
+    return QueryWeights(
         groups=tuple(
             tuple(
                 tuple(
@@ -56,30 +56,30 @@ def weights(groups: Sequence[Sequence[Variant]], held: Mapping[Variant, int], *,
 
 
 def average(evidence: int, terms: int) -> float:
-    """The length of a sentence in terms, in single precision."""
+    """Return the average number of terms per sentence, in single precision."""
     return float(np.float32(terms) / np.float32(evidence)) if evidence else 0.0
 
 
 def natural(evidence: int, held: int) -> float:
-    """What tantivy gives a token, before any boost, in an index of so many sentences of which so many hold it."""
+    """Return tantivy's weight of a token, without boost, that `held` of `evidence` sentences hold."""
     return _weight(evidence, held, 1.0)
 
 
 def terms_of(search_text: str) -> Sequence[str]:
-    """The terms that tantivy indexes of a sentence."""
-    found: Sequence[str] = _analyzer().analyze(index_terms(search_text))
+    """Return the terms that tantivy indexes of a sentence."""
+    found: Sequence[str] = stemmer().analyze(index_terms(search_text))
     return found
 
 
 class Scorer:
     """Scores sentences for one question."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: QueryWeights) -> None:
         self._weights = weights
         self._factors: dict[tuple[int, int], float] = {}
 
     def share(self, search_text: str) -> float:
-        """Of what the ideal sentence scores, 0 to 1."""
+        """Return the share of the ideal sentence's score, 0 to 1."""
         return share(self.score(search_text), self._weights.ideal)
 
     def score(self, search_text: str) -> float:
@@ -111,21 +111,21 @@ class Scorer:
 
 
 def _together(points: Sequence[float]) -> float:
-    """The points of a variant's tokens, rarest first: of the first two, and then of all others."""
+    """Add up the points of a variant's tokens, rarest first, in tantivy's order."""
     others = 0.0
-    for one in points[2:]:
-        others = _single(others + one)
+    for point in points[2:]:
+        others = _single(others + point)
     return _single(_single(points[0] + points[1]) + others)
 
 
 def _single(value: float) -> float:
-    """To single precision. Of a product or a sum of two such numbers, that is what working in it would give."""
+    """Round to single precision. After one sum or product that equals computing in single precision."""
     return float(np.float32(value))
 
 
 @lru_cache(maxsize=8192)  # the same sentences come up for one question after the other
 def _counted(search_text: str) -> tuple[Mapping[str, int], int]:
-    """How often a sentence holds each term, and its length as tantivy keeps it."""
+    """Count the terms of a sentence, and return its length as tantivy keeps it."""
     found = terms_of(search_text)
     return dict(Counter(found)), norm(len(found))
 
@@ -135,8 +135,3 @@ def _weight(evidence: int, held: int, boost: float) -> float:
     rare = (np.float32(evidence - held) + np.float32(0.5)) / (np.float32(held) + np.float32(0.5))
     single = np.float32(np.log(np.float64(_ONE + rare)))
     return float(single * (_ONE + _K1) * np.float32(boost))
-
-
-@cache
-def _analyzer() -> tantivy.TextAnalyzer:
-    return stemmer()

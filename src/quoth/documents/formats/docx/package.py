@@ -1,4 +1,4 @@
-"""The package that a DOCX is: a ZIP archive of XML parts that point to each other. Nothing outside it is opened."""
+"""Opens the package of a DOCX: a ZIP archive of XML parts that refer to each other. Nothing outside it is read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Element: TypeAlias = Any
 """An lxml element; lxml has no types of its own."""
 
 MOST_ENTRIES = 20_000
-"""Files in the archive; a document with a picture on each of thousands of pages stays far below."""
+"""Files in the archive. Even thousands of pages with a picture each stay far below."""
 MOST_BYTES = 512 * 1024 * 1024
-"""The archive unpacked, as it declares itself."""
+"""The unpacked size that the archive declares."""
 MOST_PART_BYTES = 128 * 1024 * 1024
 """One XML part unpacked: about ten thousand pages of text."""
 MOST_EXPANSION, SMALL_PART_BYTES = 300, 8 * 1024 * 1024
-"""How many times its packed size a part may have, once it is large: text in XML seldom reaches 50."""
+"""How much larger than its packed size a large part may be. Text in XML seldom reaches 50 times."""
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -39,7 +39,7 @@ _PREFIXES = {
     "http://schemas.openxmlformats.org/markup-compatibility/2006": "mc:",
     "http://purl.org/dc/elements/1.1/": "dc:",
 }
-"""The two dialects of the format, transitional and strict, differ in their namespaces alone."""
+"""The two dialects of the format, transitional and strict, differ only in their namespaces."""
 _ATTRIBUTE_SPACES = tuple(f"{{{space}}}" for space, prefix in _PREFIXES.items() if prefix in {"w:", "m:"})
 
 
@@ -51,19 +51,19 @@ def _short(tag: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _tags(wanted: str) -> tuple[str, ...]:
-    """The tags that a short name stands for, one for each dialect."""
+    """Return the tags that a short name stands for, one for each dialect."""
     prefix, _, local = wanted.partition(":")
-    return tuple(f"{{{space}}}{local}" for space, known in _PREFIXES.items() if known == f"{prefix}:")
+    return tuple(f"{{{space}}}{local}" for space, short in _PREFIXES.items() if short == f"{prefix}:")
 
 
 def name(element: Element) -> str:
-    """`w:p`, `m:t`; `?:…` for an element of another namespace, the empty string for a comment or an instruction."""
+    """Return `w:p` or `m:t`; `?:…` for other namespaces, the empty string for a comment or an instruction."""
     tag = element.tag
     return _short(tag) if isinstance(tag, str) else ""
 
 
 def attribute(element: Element, local: str) -> str | None:
-    """The attribute by its local name, in either dialect."""
+    """Return an attribute by its local name, in either dialect."""
     for space in _ATTRIBUTE_SPACES:
         value = element.get(space + local)
         if value is not None:
@@ -72,10 +72,8 @@ def attribute(element: Element, local: str) -> str | None:
 
 
 def child(element: Element | None, wanted: str) -> Element | None:
-    """The first child of that name; None where there is none, or no element to begin with."""
-    if element is None:
-        return None
-    return next(element.iterchildren(*_tags(wanted)), None)
+    """Return the first child of that name; None where there is none, or no element."""
+    return next(children(element, wanted), None)
 
 
 def children(element: Element | None, wanted: str) -> Iterator[Element]:
@@ -83,19 +81,19 @@ def children(element: Element | None, wanted: str) -> Iterator[Element]:
 
 
 def value(element: Element | None, wanted: str) -> str | None:
-    """The `val` of a child."""
+    """Return the `val` attribute of a child."""
     found = child(element, wanted)
     return None if found is None else attribute(found, "val")
 
 
 def switched(element: Element | None, wanted: str) -> bool | None:
-    """A property that is on or off; None where nothing is said."""
+    """Return whether a property is on; None where it is not given."""
     found = child(element, wanted)
     return None if found is None else attribute(found, "val") not in {"0", "false", "off", "none"}
 
 
 def number(text: str | None) -> int | None:
-    """A whole number of sane size, None for anything else."""
+    """Return a whole number of at most nine characters; None for anything else."""
     try:
         return None if text is None or len(text) > 9 else int(text)
     except ValueError:
@@ -103,7 +101,7 @@ def number(text: str | None) -> int | None:
 
 
 class Package:
-    """The parts of an archive by name, read one at a time and only when asked for."""
+    """The parts of an archive by name. A part is read when it is asked for."""
 
     def __init__(self, data: bytes) -> None:
         self._archive = _opened(data)
@@ -112,14 +110,14 @@ class Package:
             raise UnreadableFile("", f"the archive holds more than {MOST_ENTRIES:,} files", hint=_DAMAGED)
         if sum(entry.file_size for entry in entries) > MOST_BYTES:
             raise UnreadableFile("", f"it unpacks to more than {MOST_BYTES >> 20} MB", hint="Split the document.")
-        # Some writers spell a part's name in other capitals than the relation to it.
+        # Some programs capitalise the name of a part differently in the relation to it.
         self._entries = {entry.filename.replace("\\", "/").lower(): entry for entry in entries}
 
     def holds(self, part: str) -> bool:
         return part.lower() in self._entries
 
     def read(self, part: str) -> bytes | None:
-        """The bytes of a part, None where there is no such part."""
+        """Return the bytes of a part; None where there is no such part."""
         entry = self._entries.get(part.lower())
         if entry is None:
             return None
@@ -136,20 +134,20 @@ class Package:
         return data
 
     def xml(self, part: str) -> Element | None:
-        """The root element of a part, None where there is no such part."""
+        """Return the root element of a part; None where there is no such part."""
         data = self.read(part)
         return None if data is None else _parsed(data, part)
 
     def related(self, part: str) -> dict[str, list[str]]:
-        """The parts that `part` (the empty name: the package) points to, by the last word of their relation's type."""
+        """Return the parts that `part` (the package, if empty) refers to, by the last word of the relation's type."""
         folder, file = posixpath.split(part)
         root = self.xml(posixpath.join(folder, "_rels", f"{file}.rels"))
         found: dict[str, list[str]] = {}
         for relation in () if root is None else root:
             target = relation.get("Target")
             if target and relation.get("TargetMode") != "External":
-                place = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-                found.setdefault((relation.get("Type") or "").rpartition("/")[2], []).append(place)
+                path = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+                found.setdefault((relation.get("Type") or "").rpartition("/")[2], []).append(path)
         return found
 
 
@@ -166,7 +164,7 @@ def _opened(data: bytes) -> zipfile.ZipFile:
 
 
 def _parsed(data: bytes, part: str) -> Element:
-    """Entities can grow without end and read files: a part that declares any is refused, before and after parsing."""
+    """Parse a part. Refuse one that declares entities, before and after parsing: they can grow or read files."""
     declares = UnreadableFile("", f"its part {part} declares a document type", hint="Save it again as .docx.")
     if b"<!DOCTYPE" in (data.replace(b"\x00", b"") if b"\x00" in data[:200] else data):
         raise declares

@@ -1,12 +1,17 @@
-"""What the styles of a DOCX say about its paragraphs: a built-in style keeps its English name in every language."""
+"""The styles of a DOCX. Built-in styles have their English names in every language."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar
 
-from quoth.corpus.formats.docx_package import Element, attribute, child, children, name, number, switched, value
+from quoth.documents.formats.docx.package import Element, attribute, child, children, name, number, switched, value
 from quoth.types import RegionKind
+
+T = TypeVar("T")
 
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)
 _CONTENTS = re.compile(
@@ -14,31 +19,24 @@ _CONTENTS = re.compile(
 )
 _KINDS = {
     "caption": RegionKind.CAPTION,
-    "quote": RegionKind.QUOTE,
-    "intense quote": RegionKind.QUOTE,
-    "block text": RegionKind.QUOTE,
-    "quotations": RegionKind.QUOTE,
-    "html preformatted": RegionKind.CODE,
-    "preformatted text": RegionKind.CODE,
-    "source code": RegionKind.CODE,
+    **dict.fromkeys(("quote", "intense quote", "block text", "quotations"), RegionKind.QUOTE),
+    **dict.fromkeys(("html preformatted", "preformatted text", "source code"), RegionKind.CODE),
 }
-_MOST_ANCESTORS = 50
-"""Styles that one style may rest on; a longer chain is a circle."""
-_BODY_TEXT = 9
-"""The outline level of what is no heading."""
+_MOST_ANCESTORS = 50  # the longest chain of styles that are based on each other; a longer chain is a circle
+_BODY_TEXT = 9  # the outline level of text that is no heading
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
-    """What a paragraph is by its style, before its own properties are looked at. `rank` 1 is the highest heading."""
+class ParagraphStyle:
+    """The properties that a style gives its paragraphs. `rank` 1 is the highest heading, None is no heading."""
 
     kind: RegionKind
     rank: int | None
     title: bool
     numbering: tuple[str, int | None] | None
-    """The list (`numId`) and the level, where the style itself is numbered."""
+    """The list (`numId`) and the level of a numbered style."""
     owners: tuple[str, ...]
-    """The style and those it rests on: a level of a list may belong to one of them."""
+    """The ids of the style and of the styles it is based on, any of which may own a level of a list."""
     indent: int | None
     hidden: bool
     bold: bool
@@ -46,7 +44,7 @@ class Style:
 
 
 class Styles:
-    """The styles of a document by id; an unknown id is an ordinary paragraph."""
+    """The styles of a document by id. An unknown id means an ordinary paragraph."""
 
     def __init__(self, root: Element | None) -> None:
         self._elements = {attribute(element, "styleId") or "": element for element in children(root, "w:style")}
@@ -58,56 +56,49 @@ class Styles:
             ),
             "",
         )
-        self._known: dict[str, Style] = {}
-        self._prints: dict[str, tuple[bool, str | None]] = {}
+        self._style = cache(self._resolved)
+        self.character = cache(self._character)
         defaults = child(child(root, "w:docDefaults"), "w:rPrDefault")
         self.language = self._language(self._elements.get(self._default)) or self._language(defaults)
 
-    def paragraph(self, style_id: str | None) -> Style:
-        style_id = style_id or self._default
-        if style_id not in self._known:
-            self._known[style_id] = self._resolved(style_id)
-        return self._known[style_id]
+    def paragraph(self, style_id: str | None) -> ParagraphStyle:
+        return self._style(style_id or self._default)
 
-    def character(self, style_id: str | None) -> tuple[bool, str | None]:
-        """Whether a character style hides its text, and whether it raises or lowers it (`superscript`, `subscript`)."""
-        if not style_id:
-            return False, None
-        if style_id not in self._prints:
-            prints = [child(style, "w:rPr") for style in self._chain(style_id)]
-            hides = any(switched(found, "w:vanish") for found in prints)
-            self._prints[style_id] = hides, next(filter(None, (value(found, "w:vertAlign") for found in prints)), None)
-        return self._prints[style_id]
+    def _character(self, style_id: str | None) -> tuple[bool, str | None]:
+        """Return whether a character style hides its text, and its position: `superscript`, `subscript` or None."""
+        prints = [child(style, "w:rPr") for style in self._chain(style_id or "")] if style_id else []
+        hides = any(switched(found, "w:vanish") for found in prints)
+        return hides, next(filter(None, (value(found, "w:vertAlign") for found in prints)), None)
 
     def list_of(self, style_id: str) -> str | None:
-        """The list that a numbering style stands for."""
+        """Return the id of the list of a numbering style; None without a list."""
         return value(child(child(self._elements.get(style_id), "w:pPr"), "w:numPr"), "w:numId")
 
     def _chain(self, style_id: str) -> list[Element]:
-        """The style and the ones it rests on, nearest first."""
+        """Return the style and the styles it is based on, nearest first."""
         chain: list[Element] = []
         while (element := self._elements.get(style_id)) is not None and len(chain) < _MOST_ANCESTORS:
             chain.append(element)
             style_id = value(element, "w:basedOn") or ""
         return chain
 
-    def _resolved(self, style_id: str) -> Style:
+    def _resolved(self, style_id: str) -> ParagraphStyle:
         chain = self._chain(style_id)
         names = [(value(element, "w:name") or "").lower() for element in chain] or [style_id.lower()]
         layouts = [child(element, "w:pPr") for element in chain]
         prints = [child(element, "w:rPr") for element in chain]
-        kind = next((_KINDS[known] for known in names if known in _KINDS), RegionKind.PARAGRAPH)
-        if any(_CONTENTS.fullmatch(known) for known in names):
+        kind = next((_KINDS[style_name] for style_name in names if style_name in _KINDS), RegionKind.PARAGRAPH)
+        if any(_CONTENTS.fullmatch(style_name) for style_name in names):
             kind = RegionKind.CONTENTS
-        return Style(
+        return ParagraphStyle(
             kind=kind,
             rank=_rank(names, layouts),
             title=names[0] == "title",
             numbering=_numbering(layouts),
             owners=tuple(attribute(element, "styleId") or "" for element in chain),
-            indent=next((indent for layout in layouts if (indent := indent_of(layout)) is not None), None),
-            hidden=next((is_on for found in prints if (is_on := switched(found, "w:vanish")) is not None), False),
-            bold=next((is_on for found in prints if (is_on := switched(found, "w:b")) is not None), False),
+            indent=_nearest(map(indent_of, layouts)),
+            hidden=bool(_nearest(switched(found, "w:vanish") for found in prints)),
+            bold=bool(_nearest(switched(found, "w:b") for found in prints)),
             table_head="table heading" in names,
         )
 
@@ -117,14 +108,19 @@ class Styles:
         return code if code and code.lower() not in {"x-none", "none"} else None
 
 
+def _nearest(given: Iterable[T | None]) -> T | None:
+    """Return the first value that is given, as the nearest style of a chain sets it."""
+    return next((given_value for given_value in given if given_value is not None), None)
+
+
 def indent_of(layout: Element | None) -> int | None:
-    """How far a paragraph is set in, in twentieths of a point; None where its properties do not say."""
+    """Return the indent of a paragraph in twentieths of a point; None when it is not set."""
     found = child(layout, "w:ind")
     return None if found is None else number(attribute(found, "left") or attribute(found, "start"))
 
 
 def outline_rank(layout: Element | None) -> int | None:
-    """The rank that the outline level of a paragraph or style gives, 0 for body text, None where nothing is said."""
+    """Return the heading rank from the outline level; 0 for body text, None when no level is set."""
     level = number(value(layout, "w:outlineLvl"))
     if level is None:
         return None
@@ -132,13 +128,13 @@ def outline_rank(layout: Element | None) -> int | None:
 
 
 def _rank(names: list[str], layouts: list[Element | None]) -> int | None:
-    for known, layout in zip(names, layouts or [None], strict=True):
+    for style_name, layout in zip(names, layouts or [None], strict=True):
         rank = outline_rank(layout)
         if rank is not None:
             return rank or None
-        if (heading := _HEADING.fullmatch(known)) is not None:
+        if (heading := _HEADING.fullmatch(style_name)) is not None:
             return int(heading[1])
-        if known == "title":
+        if style_name == "title":
             return 1
     return None
 
@@ -149,7 +145,7 @@ def _numbering(layouts: list[Element | None]) -> tuple[str, int | None] | None:
         found = child(layout, "w:numPr")
         if found is None:
             continue
-        # A style may set the level and leave the list to the one it rests on.
+        # A style may set the level and leave the list to the style it is based on.
         level = number(value(found, "w:ilvl")) if level is None else level
         if (list_id := value(found, "w:numId")) is not None:
             return list_id, level
@@ -157,11 +153,11 @@ def _numbering(layouts: list[Element | None]) -> tuple[str, int | None] | None:
 
 
 def direct_numbering(layout: Element | None) -> tuple[str | None, int | None]:
-    """The list and the level that a paragraph names itself; `"0"` takes it out of every list."""
+    """Return the list and the level in a paragraph's own properties; list `"0"` means no list at all."""
     found = child(layout, "w:numPr")
     return value(found, "w:numId"), number(value(found, "w:ilvl"))
 
 
 def is_deleted(mark: Element | None) -> bool:
-    """Whether the end of a paragraph, or a row, was deleted while changes were tracked."""
+    """Return whether tracked changes deleted a paragraph mark or a table row."""
     return mark is not None and any(name(found) in {"w:del", "w:moveFrom"} for found in mark)

@@ -1,34 +1,23 @@
-"""The characters of a web page: which encoding its bytes are in, and what has to go before they are parsed."""
+"""Decodes the bytes of a web page, and refuses pages that would keep the parser busy for minutes."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 
-from quoth.corpus.encodings import detected, looks_western, mostly_utf8
+from quoth.documents.encodings import BYTE_ORDER_MARKS, detected, looks_western, mostly_utf8
 from quoth.errors import UnreadableFile
 
 MOST_BYTES = 64 << 20
 """A page larger than this is an archive or an attack."""
-
 DEEPEST = 5_000
-"""Blocks open at once. The parser takes quadratic time on nesting, and no page that people read goes near this."""
-
+"""Blocks open at once. Nesting costs the parser quadratic time, and no page that people read comes near this."""
 MOST_COPIES = 2_000_000
-"""How often the parser may have to open `<b>` and its like again, because they were never closed."""
-
+"""How often the parser may have to open `<b>` and the like again because they were never closed."""
 MOST_ATTRIBUTES = 2_000
-"""Of one tag. The parser compares each with all before it."""
+"""Attributes of one tag. The parser compares each with all before it."""
 
 _DECLARATION_WINDOW = 4_096
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _DECLARED = re.compile(
     rb"""<meta\s[^>]{0,400}?charset\s*=\s*["']?\s*([\w.:-]{2,30})
     | ^\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{2,30})""",
@@ -37,31 +26,19 @@ _DECLARED = re.compile(
 _KNOWN = re.compile(
     r"utf-?8|(?:windows|cp)-?\d{3,4}|iso-?8859-\d{1,2}|koi8-[ru]|euc-(?:jp|kr)|iso-2022-jp|tis-620|mac(?:intosh|-?roman)|latin-?\d"
 )
-"""The encodings that browsers know by these names; others (UTF-7, escapes of Python) would let markup hide."""
-# Browsers read these names as the larger encodings that software writes under them.
+"""The names of encodings that browsers know; others (UTF-7, Python's escapes) could hide markup."""
+# Browsers read these names as the larger encodings that programs write under them.
 _WIDER = {
-    "iso-8859-1": "cp1252",
-    "iso8859-1": "cp1252",
-    "latin1": "cp1252",
-    "latin-1": "cp1252",
-    "us-ascii": "cp1252",
-    "ascii": "cp1252",
-    "iso-8859-9": "cp1254",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "gb18030": "gb18030",
-    "shift_jis": "cp932",
-    "shift-jis": "cp932",
-    "x-sjis": "cp932",
-    "sjis": "cp932",
-    "euc-kr": "cp949",
-    "ks_c_5601-1987": "cp949",
-    "big5": "big5hkscs",
-    "big5-hkscs": "big5hkscs",
-    "macintosh": "mac_roman",
+    **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin1", "latin-1", "us-ascii", "ascii"), "cp1252"),
+    **dict.fromkeys(("gb2312", "gbk", "gb18030"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "x-sjis", "sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
+    **dict.fromkeys(("big5", "big5-hkscs"), "big5hkscs"),
+    **{"iso-8859-9": "cp1254", "macintosh": "mac_roman"},
 }
 _OTHER_FILES = (b"%PDF", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"Rar!")
 _FEW_BROKEN = 0.01
+_SAVE_AGAIN = "Save it again from a browser, or ingest the text that it was made from."
 
 _SELF_CLOSED = re.compile(r"<([A-Za-z][\w:.-]*)((?:\s[^<>]*)?)/>")
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -75,66 +52,57 @@ _TAG = re.compile(
     ) (?=[\s/>]) [^<>]* >)""",
     re.IGNORECASE | re.VERBOSE,
 )
-
-
 _LONG_TAG = re.compile(rf"<[A-Za-z][^<>]{{{2 * MOST_ATTRIBUTES},}}")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _ATTRIBUTE_END = re.compile(r"[\s/=]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    text: str
-    broken: int
-    """How many characters could not be decoded; each is U+FFFD in the text."""
+def decode_page(data: bytes) -> tuple[str, int]:
+    """Return the text of a page, and how many of its characters could not be decoded; each is U+FFFD in the text.
 
-
-def read_source(data: bytes) -> Source:
-    """Decode a page: by its mark, by what it declares, as UTF-8, else as its text suggests."""
+    The encoding is told by a byte-order mark, by being UTF-8, by a declaration, else by the characters.
+    """
     if len(data) > MOST_BYTES:
         why = f"the page has more than {MOST_BYTES >> 20} MiB"
         raise UnreadableFile("", why, hint="Split it, or ingest the text that it was made from.")
     if data.startswith(_OTHER_FILES):
         raise UnreadableFile("", "it is not a web page but another kind of file", hint="Give it its true ending.")
-    source = _decoded(data)
-    text = source.text.replace("\x00", "")
+    text, broken = _decoded(data)
+    text = text.replace("\x00", "")
     text = _as_html(text) if text.lstrip().startswith("<?xml") else text
     _refuse_nesting(text)
     _refuse_attributes(text)
-    return Source(text, source.broken)
+    return text, broken
 
 
-def _decoded(data: bytes) -> Source:
-    for mark, name in _MARKS:
+def _decoded(data: bytes) -> tuple[str, int]:
+    for mark, name in ((codecs.BOM_UTF8, "utf-8-sig"), *BYTE_ORDER_MARKS):
         if data.startswith(mark):
-            return _with(data, name)
+            return _decoded_as(data, name)
     if (wide := _unmarked_utf16(data)) is not None:
-        return _with(data, wide)
+        return _decoded_as(data, wide)
     declared = _declared(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         pass
     else:
-        # Where bytes beyond ASCII form whole UTF-8 characters they are that, whatever an outdated line declares: a page
-        # is often converted and seldom corrected. Only encodings of several bytes to a character can look alike.
+        # Bytes that form whole UTF-8 characters are UTF-8, whatever the page declares: many pages were converted and
+        # still declare the old encoding. Only encodings with several bytes per character can look like UTF-8 by chance.
         if declared is None or declared == "utf-8" or _one_byte(declared):
-            return Source(text, 0)
-    if declared is not None and declared != "utf-8":
-        source = _with(data, declared)
-        if source.broken <= len(data) * _FEW_BROKEN:
-            return source
-    if declared == "utf-8" or mostly_utf8(data):
-        source = _with(data, "utf-8")
-        if source.broken <= len(data) * _FEW_BROKEN:
-            return source
-    return _with(data, "cp1252" if looks_western(data) else detected(data, "", near=0))
+            return text, 0
+    for encoding in (declared, "utf-8" if mostly_utf8(data) else None):
+        if encoding is not None:
+            text, broken = _decoded_as(data, encoding)
+            if broken <= len(data) * _FEW_BROKEN:
+                return text, broken
+    return _decoded_as(data, "cp1252" if looks_western(data) else detected(data, "", near=0))
 
 
-def _with(data: bytes, encoding: str) -> Source:
+def _decoded_as(data: bytes, encoding: str) -> tuple[str, int]:
     text = data.decode(encoding, "replace")
     own = data.count("\ufffd".encode()) if encoding == "utf-8" else 0
-    return Source(text, max(0, text.count("\ufffd") - own))
+    return text, max(0, text.count("\ufffd") - own)
 
 
 def _declared(data: bytes) -> str | None:
@@ -143,7 +111,7 @@ def _declared(data: bytes) -> str | None:
         return None
     name = (found[1] or found[2]).decode("ascii", "ignore").lower()
     if name.startswith(("utf-16", "utf-32", "ucs-")):
-        return "utf-8"  # its declaration could be read as ASCII, so it is not
+        return "utf-8"  # the declaration could be read as ASCII, so the page is not in it
     if name in _WIDER:
         return _WIDER[name]
     try:
@@ -157,7 +125,7 @@ def _one_byte(encoding: str) -> bool:
 
 
 def _unmarked_utf16(data: bytes) -> str | None:
-    """UTF-16 without a mark: in Western text every other byte is NUL."""
+    """Return the byte order of UTF-16 without a mark, in which every other byte of Western text is NUL; else None."""
     sample = data[:_DECLARATION_WINDOW]
     half = len(sample) // 2
     if half < 8:
@@ -169,18 +137,18 @@ def _unmarked_utf16(data: bytes) -> str | None:
 
 
 def _as_html(text: str) -> str:
-    """XML may close an element in its first tag, which HTML takes for open; and it may hold raw text."""
+    """Rewrite XML as HTML: expand self-closed elements, which HTML takes for open, and escape raw text."""
     begin, *sections = text.split(_CDATA)
-    pieces = [begin]
+    texts = [begin]
     for section in sections:
         raw, end, rest = section.partition(_CDATA_END)
-        pieces += [raw.replace("&", "&amp;").replace("<", "&lt;"), rest] if end else [section]
-    text = "".join(pieces)
+        texts += [raw.replace("&", "&amp;").replace("<", "&lt;"), rest] if end else [section]
+    text = "".join(texts)
     return _SELF_CLOSED.sub(lambda tag: tag[0] if tag[1].lower() in _VOID else f"<{tag[1]}{tag[2]}></{tag[1]}>", text)
 
 
 def _refuse_nesting(text: str) -> None:
-    """Refuse what would keep the parser busy for minutes, before it begins: a rough count is enough."""
+    """Raise `UnreadableFile` for nesting that would keep the parser busy for minutes; a rough count is enough."""
     depth = copies = 0
     unclosed: list[str] = []
     for tag in _TAG.finditer(text):
@@ -192,23 +160,19 @@ def _refuse_nesting(text: str) -> None:
         elif tag["block"] is not None:
             depth = max(0, depth - 1)
         if depth > DEEPEST or copies > MOST_COPIES:
-            raise UnreadableFile(
-                "",
-                f"its elements are nested more than {DEEPEST:,} deep, or left open too often",
-                hint="Save it again from a browser, or ingest the text that it was made from.",
-            )
+            why = f"its elements are nested more than {DEEPEST:,} deep, or left open too often"
+            raise UnreadableFile("", why, hint=_SAVE_AGAIN)
 
 
 def _refuse_attributes(text: str) -> None:
-    """The same for a tag with very many attributes; what stands in quotes is a value, however long."""
+    """Raise `UnreadableFile` for a tag with very many attributes; text in quotes is a value, however long."""
     for tag in _LONG_TAG.finditer(text):
         if sum(1 for _ in _ATTRIBUTE_END.finditer(_QUOTED.sub("", tag[0]))) > 2 * MOST_ATTRIBUTES:
-            hint = "Save it again from a browser, or ingest the text that it was made from."
-            raise UnreadableFile("", f"an element has more than {MOST_ATTRIBUTES:,} attributes", hint=hint)
+            raise UnreadableFile("", f"an element has more than {MOST_ATTRIBUTES:,} attributes", hint=_SAVE_AGAIN)
 
 
 def _count_format(unclosed: list[str], opening: str | None, name: str) -> None:
-    """Keep the tags that the parser would open again in each block; of equal ones it opens at most three."""
+    """Track the tags that the parser would open again in each block: at most three equal ones."""
     if opening is not None:
         if unclosed[-64:].count(opening) < 3:
             unclosed.append(opening)

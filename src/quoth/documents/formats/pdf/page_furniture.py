@@ -1,4 +1,4 @@
-"""Page furniture: running headers and footers and page numbers. They belong to the page, not to the text."""
+"""Sets page furniture apart from the text: running headers and footers, page numbers, line numbers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from quoth.corpus.formats.pdf_ink import SLANTED, Fragment, PageInk
-from quoth.corpus.formats.pdf_lines import Line, lines_of
+from quoth.documents.formats.numerals import from_roman
+from quoth.documents.formats.pdf.printed_lines import SLANTED, Fragment, PrintedLine, PrintedPage, lines_of
 
 _EDGE = 0.14  # of the height of a page, at the top and at the bottom
 _DEEPEST = 4  # lines of furniture at either edge
-_FEW_PAGES = 4  # of a document so short that what comes twice may come twice by chance
+_FEW_PAGES = 4  # of a document so short that a line may repeat by chance
 _LONGEST = 200  # code points
 _FEWEST_LINE_NUMBERS = 5
-_SAME_PLACE = 4.0  # points that a header may wander between pages
+_SAME_PLACE = 4.0  # points that a header may move between pages
 _NUMBER = re.compile(
     r"(?:(?:page|pg\.?|p\.|seite|página|pagina)\s*)?[-–—(\[|\s]*(?P<number>\d{1,5}|[ivxlc]{1,7})"
     r"(?:\s*(?:of|/|von|de|sur|di)\s*\d{1,5})?[-–—)\]|\s]*",
@@ -31,31 +31,28 @@ _SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sorted:
-    """The fragments of a page: its header, its text, its footer and what counts its lines in the margin.
+class SortedPage:
+    """The text of a page apart from its furniture. `stamps` are printed aslant over the page."""
 
-    `stamps` are printed askew over the page.
-    """
-
-    header: tuple[Line, ...]
+    header: tuple[PrintedLine, ...]
     body: tuple[Fragment, ...]
-    footer: tuple[Line, ...]
-    line_numbers: tuple[Line, ...]
+    footer: tuple[PrintedLine, ...]
+    line_numbers: tuple[PrintedLine, ...]
     stamps: tuple[Fragment, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Edge:
+class _PageEdge:
     """The outermost lines of one edge of a page, outermost first; the first `near` of them may be furniture."""
 
     page: int
     top: bool
-    lines: tuple[Line, ...]
+    lines: tuple[PrintedLine, ...]
     near: int
 
 
-def sort_pages(pages: Sequence[PageInk]) -> list[Sorted]:
-    """Part the furniture of every page from its text, by what comes again at the same place on other pages."""
+def sort_pages(pages: Sequence[PrintedPage]) -> list[SortedPage]:
+    """Set the furniture of every page apart: what repeats in the same place on other pages."""
     deepest = _DEEPEST if len(pages) > _FEW_PAGES else _DEEPEST // 2
     edges = [_edges(page, deepest) for page in pages]
     for_all = [edge for both in edges for edge in both]
@@ -63,62 +60,62 @@ def sort_pages(pages: Sequence[PageInk]) -> list[Sorted]:
     numbered = _numbered(for_all)
     result = []
     for page, (top, bottom) in zip(pages, edges, strict=True):
-        header = _taken(top, repeated, numbered)
-        footer = _taken(bottom, repeated, numbered)
+        header = _furniture_lines(top, repeated, numbered)
+        footer = _furniture_lines(bottom, repeated, numbered)
         gone = {id(item) for line in (*header, *footer) for item in line.fragments}
         numbers = _line_numbers([item for item in page.fragments if id(item) not in gone])
         gone |= {id(item) for item in numbers}
         upright = [item for item in page.fragments if item.direction != SLANTED]
         result.append(
-            Sorted(
+            SortedPage(
                 header=tuple(header),
                 body=tuple(item for item in upright if id(item) not in gone),
                 footer=tuple(reversed(footer)),
-                line_numbers=tuple(lines_of(numbers, page=page.number, part=0)),
+                line_numbers=tuple(lines_of(numbers, page=page.number, column_index=0)),
                 stamps=tuple(item for item in page.fragments if item.direction == SLANTED),
             )
         )
     return result
 
 
-def _edges(page: PageInk, deepest: int) -> tuple[_Edge, _Edge]:
+def _edges(page: PrintedPage, deepest: int) -> tuple[_PageEdge, _PageEdge]:
     upright = [item for item in page.fragments if item.direction == 0]
     top = [item for item in upright if item.bottom < 2 * _EDGE * page.height]
     bottom = [item for item in upright if item.top > (1 - 2 * _EDGE) * page.height]
-    first = lines_of(top, page=page.number, part=0)[: deepest + 1]
-    last = lines_of(bottom, page=page.number, part=0)[::-1][: deepest + 1]
+    first = lines_of(top, page=page.number, column_index=0)[: deepest + 1]
+    last = lines_of(bottom, page=page.number, column_index=0)[::-1][: deepest + 1]
     near_top = sum(1 for line in first[:deepest] if line.bottom < _EDGE * page.height)
     near_bottom = sum(1 for line in last[:deepest] if line.top > (1 - _EDGE) * page.height)
-    return _Edge(page.number, True, tuple(first), near_top), _Edge(page.number, False, tuple(last), near_bottom)
+    return _PageEdge(page.number, True, tuple(first), near_top), _PageEdge(page.number, False, tuple(last), near_bottom)
 
 
 def _masked(text: str) -> str:
     return _SPACES.sub(" ", _DIGITS.sub("0", text)).casefold()
 
 
-def _repeated(edges: Iterable[_Edge], pages: int) -> set[tuple[int, bool, int]]:
-    """The lines (page, edge, depth) whose words come again at the same height on enough pages."""
-    places: dict[tuple[bool, str], list[tuple[float, int, int]]] = defaultdict(list)
+def _repeated(edges: Iterable[_PageEdge], pages: int) -> set[tuple[int, bool, int]]:
+    """Return the lines (page, edge, depth) whose words repeat at the same height on enough pages."""
+    heights_of: dict[tuple[bool, str], list[tuple[float, int, int]]] = defaultdict(list)
     for edge in edges:
         for depth, line in enumerate(edge.lines[: edge.near]):
             if len(line.text) <= _LONGEST:
-                places[edge.top, _masked(line.text)].append((line.baseline, edge.page, depth))
+                heights_of[edge.top, _masked(line.text)].append((line.baseline, edge.page, depth))
     least = 2 if pages <= _FEW_PAGES else 3
     found: set[tuple[int, bool, int]] = set()
-    for (top, _), seen in places.items():
+    for (top, _), seen in heights_of.items():
         seen.sort()
         heights = [height for height, _, _ in seen]
         for height, page, depth in seen:
             first, last = bisect_left(heights, height - _SAME_PLACE), bisect_right(heights, height + _SAME_PLACE)
-            # A page has few lines at its edges, so a few times as many lines show enough pages.
+            # A page has few lines at its edges, so a limited number of lines is enough to see enough pages.
             near = {other for _, other, _ in seen[first : min(last, first + least * 2 * _DEEPEST)]}
             if len(near | {page}) >= least:
                 found.add((page, top, depth))
     return found
 
 
-def _numbered(edges: Iterable[_Edge]) -> set[tuple[int, bool, int]]:
-    """The lines that carry a number which goes up with the pages, at the same height."""
+def _numbered(edges: Iterable[_PageEdge]) -> set[tuple[int, bool, int]]:
+    """Return the lines with a number that counts up with the pages, at the same height."""
     runs: dict[tuple[bool, int, int], list[tuple[int, int]]] = defaultdict(list)
     for edge in edges:
         for depth, line in enumerate(edge.lines[: edge.near]):
@@ -135,38 +132,35 @@ def _numbered(edges: Iterable[_Edge]) -> set[tuple[int, bool, int]]:
 def _numbers(text: str) -> list[int]:
     whole = _NUMBER.fullmatch(text)
     if whole:
-        return [int(whole["number"]) if whole["number"].isdigit() else _roman(whole["number"].lower())]
+        return [int(whole["number"]) if whole["number"].isdigit() else from_roman(whole["number"].lower())]
     return [int(found[1] or found[2]) for found in _NUMBER_AT_END.finditer(text)] if len(text) <= _LONGEST else []
 
 
-def _roman(numeral: str) -> int:
-    values = [{"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter] for letter in numeral]
-    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
-
-
-def _taken(edge: _Edge, repeated: set[tuple[int, bool, int]], numbered: set[tuple[int, bool, int]]) -> list[Line]:
-    """The lines of an edge that are furniture, from the outermost inwards; the first that is none ends it."""
-    taken: list[Line] = []
+def _furniture_lines(
+    edge: _PageEdge, repeated: set[tuple[int, bool, int]], numbered: set[tuple[int, bool, int]]
+) -> list[PrintedLine]:
+    """Return the furniture at an edge: from the outermost line inwards, up to the first line of text."""
+    furniture: list[PrintedLine] = []
     for depth, line in enumerate(edge.lines[: edge.near]):
         key = (edge.page, edge.top, depth)
         if key in repeated or (key in numbered and _apart(line, edge, depth)) or _lone_number(line, edge, depth):
-            taken.append(line)
+            furniture.append(line)
         else:
             break
-    while taken and len(taken) < len(edge.lines) and _as_in_text(taken[-1], edge.lines[len(taken)]):
-        taken.pop()
-    return taken
+    while furniture and len(furniture) < len(edge.lines) and _as_in_text(furniture[-1], edge.lines[len(furniture)]):
+        furniture.pop()
+    return furniture
 
 
-def _as_in_text(line: Line, inner: Line) -> bool:
-    """Whether a line stands as close to the next as the lines of a paragraph do; `Page 7` is no part of one."""
+def _as_in_text(line: PrintedLine, inner: PrintedLine) -> bool:
+    """Return whether a line is as close to the next as in a paragraph; `Page 7` is never part of one."""
     if _NUMBER.fullmatch(line.text) and _WORDY_NUMBER.search(line.text):
         return False
     return line.size == inner.size and abs(line.baseline - inner.baseline) <= 1.35 * line.size
 
 
 def _line_numbers(fragments: Sequence[Fragment]) -> list[Fragment]:
-    """The numbers that count the lines of a page in its margin, as court papers and manuscripts have them."""
+    """Return the line numbers in the margin of a page, as in court papers and manuscripts."""
     numbers = [item for item in fragments if item.direction == 0 and item.text.isdecimal() and len(item.text) <= 4]
     if len(numbers) < _FEWEST_LINE_NUMBERS:
         return []
@@ -179,17 +173,15 @@ def _line_numbers(fragments: Sequence[Fragment]) -> list[Fragment]:
     return margin if counted else []
 
 
-def _apart(line: Line, edge: _Edge, depth: int) -> bool:
-    """Whether a line with a number keeps its distance from the text, as a running title does."""
-    if _NUMBER.fullmatch(line.text):
-        return True
-    if depth + 1 >= len(edge.lines):
+def _apart(line: PrintedLine, edge: _PageEdge, depth: int) -> bool:
+    """Return whether a line with a number keeps its distance from the text, as a running title does."""
+    if _NUMBER.fullmatch(line.text) or depth + 1 >= len(edge.lines):
         return True
     return abs(edge.lines[depth + 1].baseline - line.baseline) > 1.6 * line.size
 
 
-def _lone_number(line: Line, edge: _Edge, depth: int) -> bool:
-    """A page number that no other page confirms: it says so itself, or stands far from everything else."""
+def _lone_number(line: PrintedLine, edge: _PageEdge, depth: int) -> bool:
+    """Recognise a page number that no other page confirms: by its words, or by its distance from all text."""
     if len(line.text) <= 100 and _PAGE_OF.search(line.text):
         return True
     if not _NUMBER.fullmatch(line.text):

@@ -1,4 +1,4 @@
-"""Paragraphs: which lines of a part of the page belong together, and which go on over a column or a page."""
+"""Group the lines of columns into paragraphs, across columns and pages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from quoth.corpus.formats.pdf_lines import Line
-from quoth.text.boundaries import cuts
-from quoth.text.enumerations import ENUMERATOR
+from quoth.documents.formats.pdf.printed_lines import PrintedLine
+from quoth.language.boundaries import cuts
+from quoth.language.enumerations import ENUMERATOR
 
 _ENDS = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*(?:\[?\d{1,3}\]?)?$")
 _ENDS_SENTENCE = re.compile(r"[.!?:…。！？][\"'”’»)\]]*(?:\[?\d{1,3}\]?)?$")
@@ -24,10 +24,9 @@ _OPENING = ("", *"\"'“‘([")
 _BULLET = frozenset("•◦▪▫‣●○■□➢✓✔→·")
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv".split()
 _FIRST = frozenset({"a", "i", "1"})
-_FILLED_IN = re.compile(r"[^_]{0,40}:\s*_[_\s]{2,}")
-"""A label with the blank to fill in behind it."""
-_FARTHEST = 60  # lines back from one enumerator to the one before it
-_FULL_LINE = 24  # characters: a line of a list is mostly shorter, or ends with a mark
+_FILLED_IN = re.compile(r"[^_]{0,40}:\s*_[_\s]{2,}")  # a label and a blank to fill in, as on a form
+_FARTHEST = 60  # lines to search for the enumerator before an enumerator
+_FULL_LINE = 24  # characters: most lines of a list are shorter, or end with a punctuation mark
 _WIDE_GAP = 1.25  # of the usual distance between two lines
 _INDENT = 0.7  # of the type size
 
@@ -35,8 +34,8 @@ Leading = Mapping[float, float]
 """The usual distance between the baselines of two lines, by type size."""
 
 
-def usual_leading(columns: Iterable[Sequence[Line]]) -> Leading:
-    """The commonest distance between two lines of each size; what is rare keeps to the rule of thumb."""
+def usual_leading(columns: Iterable[Sequence[PrintedLine]]) -> Leading:
+    """Return the most common distance between two lines of each size; rare sizes are left out."""
     found: dict[float, Counter[float]] = {}
     for lines in columns:
         for line, following in pairwise(lines):
@@ -49,7 +48,7 @@ def usual_leading(columns: Iterable[Sequence[Line]]) -> Leading:
 
 
 def is_item(text: str) -> bool:
-    """Whether a line opens an item of a list."""
+    """Return whether a line begins a list item."""
     return text[:1] in _BULLET or ENUMERATOR.match(text) is not None
 
 
@@ -58,9 +57,11 @@ def has_bullet(text: str) -> bool:
     return text[:1] in _BULLET or (mark is not None and mark["bullet"] is not None)
 
 
-def paragraphs(lines: Sequence[Line], leading: Leading, opens: Callable[[Line], bool]) -> list[list[Line]]:
-    """Return the lines of one part of a page in paragraphs; a line that `opens` says so of begins one in any case."""
-    groups: list[list[Line]] = []
+def paragraphs(
+    lines: Sequence[PrintedLine], leading: Leading, opens: Callable[[PrintedLine], bool]
+) -> list[list[PrintedLine]]:
+    """Group the lines of a column into paragraphs. A line for which `opens` is true begins a paragraph."""
+    groups: list[list[PrintedLine]] = []
     for index, line in enumerate(lines):
         after = lines[index + 1] if index + 1 < len(lines) else None
         title = opens(line) and not (groups and _in_mid_sentence(groups[-1][-1], line))
@@ -71,13 +72,13 @@ def paragraphs(lines: Sequence[Line], leading: Leading, opens: Callable[[Line], 
     return groups
 
 
-def _in_mid_sentence(last: Line, line: Line) -> bool:
-    """Whether the words of a title stand in a sentence that goes on: nothing sets them off, and they are awaited."""
+def _in_mid_sentence(last: PrintedLine, line: PrintedLine) -> bool:
+    """Return whether `line` continues a sentence: it is printed alike, and `last` ends with a word such as `of`."""
     return last.size == line.size and last.bold == line.bold and _GOES_ON.search(last.text.lower()) is not None
 
 
-def _together(group: Sequence[Line], line: Line, after: Line | None, leading: Leading) -> bool:
-    """Whether `line` goes on with the paragraph that `group` has begun."""
+def _together(group: Sequence[PrintedLine], line: PrintedLine, after: PrintedLine | None, leading: Leading) -> bool:
+    """Return whether `line` continues the paragraph of `group`."""
     last = group[-1]
     if not _close(last, line, leading):
         return False
@@ -93,8 +94,8 @@ def _together(group: Sequence[Line], line: Line, after: Line | None, leading: Le
     return continued or _same_shape(group, line, after)
 
 
-def _close(last: Line, line: Line, leading: Leading) -> bool:
-    """Whether two lines are set alike and no further apart than the lines of one paragraph are."""
+def _close(last: PrintedLine, line: PrintedLine, leading: Leading) -> bool:
+    """Return whether two lines are printed alike, and as close together as in a paragraph."""
     step = line.baseline - last.baseline
     usual = leading.get(line.size, 1.25 * line.size)
     if not _same_size(last, line) or last.fixed != line.fixed:
@@ -102,12 +103,12 @@ def _close(last: Line, line: Line, leading: Leading) -> bool:
     return 0 < step <= (2.5 * usual if line.fixed else max(_WIDE_GAP * usual, usual + 2.0))
 
 
-def _same_size(last: Line, line: Line) -> bool:
+def _same_size(last: PrintedLine, line: PrintedLine) -> bool:
     return abs(line.size - last.size) <= 0.08 * max(line.size, last.size)
 
 
-def _same_shape(group: Sequence[Line], line: Line, after: Line | None) -> bool:
-    """Whether the edges of the lines allow one paragraph: no new indent, no line that ends early."""
+def _same_shape(group: Sequence[PrintedLine], line: PrintedLine, after: PrintedLine | None) -> bool:
+    """Return whether the edges of the lines fit a single paragraph: no new indent, no line that ends early."""
     last, em = group[-1], line.size
     if _centred(last) and _centred(line):
         return True
@@ -125,21 +126,21 @@ def _same_shape(group: Sequence[Line], line: Line, after: Line | None) -> bool:
     return True
 
 
-def _ends_early(line: Line, following: Line) -> bool:
-    """Whether the first word of the next line would have found room on this one."""
+def _ends_early(line: PrintedLine, following: PrintedLine) -> bool:
+    """Return whether `line` has room for the first word of the following line."""
     words = following.text.split(maxsplit=1)
     letters = max(1, len(following.text))
     room = (len(words[0]) + 1.5) * (following.right - following.left) / letters
-    return line.right + room < line.column[1] - 0.02 * (line.column[1] - line.column[0])
+    return line.right + room < line.column_edges[1] - 0.02 * (line.column_edges[1] - line.column_edges[0])
 
 
-def _centred(line: Line) -> bool:
-    before, behind = line.left - line.column[0], line.column[1] - line.right
+def _centred(line: PrintedLine) -> bool:
+    before, behind = line.left - line.column_edges[0], line.column_edges[1] - line.right
     return min(before, behind) > 2 * line.size and abs(before - behind) < line.size
 
 
-def _number_goes_on(group: Sequence[Line], line: Line) -> bool:
-    """`Section` / `4.2 of the` is one sentence although the second line looks enumerated; `(i) … ;` / `(ii)` may be."""
+def _number_goes_on(group: Sequence[PrintedLine], line: PrintedLine) -> bool:
+    """Return whether a line with an enumerator continues a sentence: `Section` / `4.2 of the`, `(i) …;` / `(ii)`."""
     last = group[-1]
     mark = ENUMERATOR.match(line.text)
     if mark is None or _ends_early(last, line):
@@ -160,8 +161,8 @@ def _number_goes_on(group: Sequence[Line], line: Line) -> bool:
     return content[:1].islower() or _GOES_ON.search(last.text) is not None or len(last.text) >= _FULL_LINE
 
 
-def _is_run_in(group: Sequence[Line], label: str, *, after_comma: bool) -> bool:
-    """Whether an enumerator belongs to a list inside a sentence: the one before it stands in the paragraph already."""
+def _is_run_in(group: Sequence[PrintedLine], label: str, *, after_comma: bool) -> bool:
+    """Return whether an enumerator belongs to a list in a sentence: its paragraph holds the enumerator before it."""
     if label in _FIRST:
         return after_comma
     text = "\n".join(line.text for line in group[-_FARTHEST:])
@@ -170,7 +171,7 @@ def _is_run_in(group: Sequence[Line], label: str, *, after_comma: bool) -> bool:
         before.append(chr(ord(label) - 1))
     if label.isdigit():
         before.append(str(int(label) - 1))
-    return any(text.find(f"({one})", 1) > 0 for one in before)
+    return any(text.find(f"({previous})", 1) > 0 for previous in before)
 
 
 def _open_end(text: str) -> bool:
@@ -178,13 +179,13 @@ def _open_end(text: str) -> bool:
 
 
 def _within_sentence(last: str, text: str) -> bool:
-    """Whether a period ends no sentence: `at St.` / `Augustine`."""
+    """Return whether `last` ends with a period that does not end the sentence: `at St.` / `Augustine`."""
     end = len(last) + 1
     return last.endswith(".") and end not in cuts(f"{last} {text}", 0, end + len(text))
 
 
-def runs_on(last: Line, line: Line) -> bool:
-    """Whether a paragraph that ends a column or a page goes on at the top of the next one."""
+def runs_on(last: PrintedLine, line: PrintedLine) -> bool:
+    """Return whether the last paragraph of a column or page continues at the top of the next."""
     if not _same_size(last, line) or last.bold != line.bold or line.fixed:
         return False
     if has_bullet(line.text) or (is_item(line.text) and _ENDS_ITEM.search(last.text)):
@@ -192,8 +193,8 @@ def runs_on(last: Line, line: Line) -> bool:
     abbreviated = _ABBREVIATED.search(last.text) is not None and _within_sentence(last.text, line.text)
     if last.text.isupper() or (_ENDS_SENTENCE.search(last.text) and not abbreviated):
         return False
-    width = last.column[1] - last.column[0]
-    full = last.right > last.column[1] - 0.25 * width
+    width = last.column_edges[1] - last.column_edges[0]
+    full = last.right > last.column_edges[1] - 0.25 * width
     if line.text[:1].islower() or _GOES_ON.search(last.text):
         return True
     return full and len(last.text) >= 20 and not is_item(line.text)

@@ -36,13 +36,13 @@ _LONGEST, _LONGEST_BETWEEN = 200, 100
 _MOST_BETWEEN = 2  # lines in a row that are no entries: the first half of a long entry, a part without a page
 _FARTHEST = 12  # lines from one entry to the next, blank ones and page numbers included
 _FEWEST, _FEWEST_TITLED = 3, 2
-_NUMBERED_PIECE = re.compile(r"(?<!\S)\d{1,3}(?:\.\d{1,3})*\.?[ \t]+[^\W\d_]")
-_WIDEST_PIECE = 60  # code points from one number to the next in entries that share a line
-_FEWEST_PIECES = 5
+_NUMBERED_ENTRY = re.compile(r"(?<!\S)\d{1,3}(?:\.\d{1,3})*\.?[ \t]+[^\W\d_]")
+_WIDEST_NUMBERED = 60  # code points from one number to the next in entries that share a line
+_FEWEST_NUMBERED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _ContentsEntry:
     page: int | None
     """None for a roman numeral or a page of an appendix."""
     sure: bool
@@ -50,12 +50,12 @@ class _Entry:
 
 
 def is_contents_title(line: str) -> bool:
-    """Whether a line is the title of a table of contents whatever follows; `INDEX` needs entries below it."""
+    """Return whether a line is the title of a table of contents on its own; `INDEX` also needs entries below it."""
     return _TITLE.fullmatch(line.strip()) is not None
 
 
 def is_contents_entry(line: str) -> bool:
-    """Whether a line reads as `4.2 Fences ........ 17`: words, then dots or a wide gap, then a page number."""
+    """Return whether a line reads as `4.2 Fences ........ 17`: words, then dots or a wide gap, then a page number."""
     return _entry(line) is not None
 
 
@@ -66,7 +66,7 @@ def contents_runs(lines: Sequence[str]) -> list[range]:
     three entries in a row whose pages never fall.
     """
     runs: list[range] = []
-    later = _places(lines)
+    later = _last_lines(lines)
     at = 0
     while at < len(lines):
         if _may_be_titled(lines[at]):
@@ -80,7 +80,7 @@ def contents_runs(lines: Sequence[str]) -> list[range]:
     return runs
 
 
-def _entry(line: str) -> _Entry | None:
+def _entry(line: str) -> _ContentsEntry | None:
     line = line.strip()
     if len(line) > _LONGEST or not _ENDS_IN_PAGE.search(line, max(0, len(line) - 8)):
         return None
@@ -91,7 +91,7 @@ def _entry(line: str) -> _Entry | None:
     if _GAP.search(found["words"], numbering.end() if numbering else 0) or "|" in line:
         return None  # a second column: a table
     page = int(found["arabic"]) if found["arabic"] else None
-    return _Entry(page, found["leaders"] is not None or numbering is not None)
+    return _ContentsEntry(page, found["leaders"] is not None or numbering is not None)
 
 
 def _may_be_titled(line: str) -> bool:
@@ -99,13 +99,13 @@ def _may_be_titled(line: str) -> bool:
 
 
 def _untitled(lines: Sequence[str], at: int) -> tuple[int, bool]:
-    """Return where entries that begin here end, and whether they are no rows of a table."""
-    entries: list[_Entry] = []
+    """Return where entries that begin here end, and whether they are a table of contents."""
+    entries: list[_ContentsEntry] = []
     while at < len(lines) and (entry := _entry(lines[at])) is not None:
         entries.append(entry)
         at += 1
     pages = [entry.page for entry in entries if entry.page is not None]
-    rising = all(one <= two for one, two in pairwise(pages)) and len(set(pages)) > 1
+    rising = all(page <= following for page, following in pairwise(pages)) and len(set(pages)) > 1
     enough = len(entries) >= _FEWEST and sum(entry.sure for entry in entries) * 2 > len(entries)
     return at, enough and rising
 
@@ -132,7 +132,7 @@ def _titled(lines: Sequence[str], title: int, later: dict[str, int]) -> int | No
 
 
 def _without_pages(lines: Sequence[str], title: int, later: dict[str, int]) -> int | None:
-    """The same for entries without pages: each comes again below as a heading, and the first to do so ends them."""
+    """Return where entries without pages end: at the first heading that repeats one of them."""
     keys: set[str] = set()
     stop = title + 1
     for at in range(title + 1, len(lines)):
@@ -146,13 +146,13 @@ def _without_pages(lines: Sequence[str], title: int, later: dict[str, int]) -> i
 
 
 def _run_together(line: str) -> bool:
-    """Whether the entries were written into one line: `1. Definitions  1.1 Background  1.2 Terms  2. Term  …`."""
-    pieces = len(_NUMBERED_PIECE.findall(line))
-    return pieces >= _FEWEST_PIECES and len(line) <= pieces * _WIDEST_PIECE and not _SENTENCE.search(line)
+    """Return whether the entries were written into one line: `1. Definitions 1.1 Background 1.2 Terms 2. Term …`."""
+    entries = len(_NUMBERED_ENTRY.findall(line))
+    return entries >= _FEWEST_NUMBERED and len(line) <= entries * _WIDEST_NUMBERED and not _SENTENCE.search(line)
 
 
-def _places(lines: Sequence[str]) -> dict[str, int]:
-    """Return the last place of each line, without its numbering: an entry without a page comes again as a heading."""
+def _last_lines(lines: Sequence[str]) -> dict[str, int]:
+    """Return the last line number of each text: an entry without a page comes again as a heading."""
     return {_key(line): at for at, line in enumerate(lines) if line.strip()}
 
 

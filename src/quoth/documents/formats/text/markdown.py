@@ -14,13 +14,12 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from quoth.text.boundaries import cuts
-from quoth.text.captions import is_caption
-from quoth.text.contents import is_contents_title
-from quoth.text.enumerations import ENUMERATOR, Enumeration, introduction
-from quoth.text.html_blocks import html_pieces, lines
-from quoth.text.outline import Outline
-from quoth.text.spans import trim
+from quoth.documents.formats.text.contents_pages import is_contents_title
+from quoth.documents.formats.text.markdown_html import html_pieces, lines
+from quoth.language.boundaries import cuts
+from quoth.language.enumerations import ENUMERATOR, Enumeration, introduction
+from quoth.language.headings import SectionPath, is_caption
+from quoth.language.spans import trim
 from quoth.types import Region, RegionKind, Span
 
 BOM = "\ufeff"
@@ -83,10 +82,10 @@ def markdown_blocks(text: str) -> Iterator[Region]:
     if head is not None:
         yield Region(head, RegionKind.FRONT_MATTER, section=(), lead=None)
         start = head.end
-    yield from _Walk(text, start).regions()
+    yield from _MarkdownWalk(text, start).regions()
 
 
-class _Walk:
+class _MarkdownWalk:
     """One pass over the block tokens of `text[start:]`."""
 
     def __init__(self, text: str, start: int) -> None:
@@ -94,7 +93,7 @@ class _Walk:
         self._source = text[start:]
         self._lines = [start, *(start + end.end() for end in _LINE_END.finditer(self._source)), len(text)]
         self._containers = [_Container(RegionKind.PARAGRAPH, -1)]
-        self._outline = Outline()
+        self._outline = SectionPath()
         self._table_header: Span | None = None
 
     def regions(self) -> Iterator[Region]:
@@ -121,7 +120,7 @@ class _Walk:
         return self._outline.section
 
     def _is_contents(self, level: int, first: int, stop: int) -> bool:
-        """Whether a list holds nothing but links to places in the document itself."""
+        """Return whether a list holds nothing but links into the document itself."""
         if level > 0:
             return False
         lines = [self._text[self._lines[line] : self._lines[line + 1]] for line in range(first, stop)]
@@ -178,7 +177,7 @@ class _Walk:
         yield block
 
     def _lead_of_list(self) -> Span | None:
-        """The last sentence before a list introduces it; inside an item, the item itself does, with its own lead."""
+        """Return the last sentence before a list. Inside an item, that is the item itself, with its own lead-in."""
         block = self._inner.before
         if block is None or block.kind not in _INTRODUCTORY:
             block = self._inner.first_block if self._inner.kind is RegionKind.LIST_ITEM else None
@@ -219,7 +218,7 @@ class _Walk:
         return self._enumerated(span)
 
     def _enumerated(self, span: Span) -> tuple[RegionKind, Span | None]:
-        """A paragraph that begins with `(a)` is an item of a list that Markdown does not know."""
+        """Treat a paragraph that begins with `(a)` as an item of a list that Markdown does not mark."""
         enumeration = self._inner.enumeration
         mark = ENUMERATOR.match(self._text, span.start, span.end) if self._text[span.start] in "(•" else None
         lead = enumeration.item(mark) if mark else None

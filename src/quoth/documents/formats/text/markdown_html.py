@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from quoth.text.boundaries import cuts
-from quoth.text.places import BREAK_TAGS
-from quoth.text.spans import trim
+from quoth.language.boundaries import cuts
+from quoth.language.sentence_ends import BREAK_TAGS
+from quoth.language.spans import trim
 from quoth.types import RegionKind, Span
 
 _BLOCK = (
@@ -55,8 +55,8 @@ def lines(text: str, start: int, end: int) -> Iterator[tuple[Span, RegionKind]]:
 
 
 def _between(text: str, start: int, end: int) -> Iterator[tuple[Span, RegionKind]]:
-    said = _TAG.sub("", text[start:end])
-    if not any(character.isalnum() for character in said):
+    visible = _TAG.sub("", text[start:end])
+    if not any(character.isalnum() for character in visible):
         yield from _part(text, start, end, RegionKind.HTML)
         return
     first, last = _without_empty_tags(text, start, end)

@@ -11,15 +11,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from quoth.text.captions import is_caption
-from quoth.text.enumerations import ENUMERATOR
-from quoth.text.heading_words import SINGLE_TITLES
-from quoth.text.headings import CAPITALS_RANK, SECTION_RANK, TITLE_RANK, Heading, heading, heading_title, is_title
-from quoth.text.numbering import follows, holds, is_later, numbers_without_period
-from quoth.text.outline import Outline
-from quoth.text.run_in import run_in
+from quoth.language.enumerations import ENUMERATOR
+from quoth.language.headings import (
+    CAPITALS_RANK,
+    SECTION_RANK,
+    SINGLE_TITLES,
+    TITLE_RANK,
+    Heading,
+    SectionPath,
+    heading,
+    heading_title,
+    is_caption,
+    is_title,
+    run_in_heading,
+)
+from quoth.language.numbering import follows, holds, is_later
 from quoth.types import RegionKind, Span
 
 _SIGNATURE = re.compile(
@@ -48,6 +56,9 @@ _OFTEN = 3  # times that a line comes again before it belongs to the page
 _LONGEST_LIST_OF_CAPITALS = 3
 
 
+_BARE_NUMBER = re.compile(r"(?P<number>\d{1,2})[ \t]+[A-Z]")
+
+
 class PlainBlock(NamedTuple):
     span: Span
     contents: bool
@@ -55,33 +66,31 @@ class PlainBlock(NamedTuple):
     centred: bool
 
 
-class Place(NamedTuple):
-    """What a block is, and the titles that it stands under."""
-
-    kind: RegionKind
-    section: tuple[str, ...]
+BlockSection: TypeAlias = tuple[RegionKind, tuple[str, ...]]
+"""What a block is, and the titles that it stands under."""
 
 
-def places(text: str, blocks: Sequence[PlainBlock]) -> list[Place]:
-    """Return the place of each block, in order."""
-    return _Walk(text, blocks).places()
+def block_sections(text: str, blocks: Sequence[PlainBlock]) -> list[BlockSection]:
+    """Return the kind and the section of each block, in order."""
+    finder = _SectionFinder(text, blocks)
+    return [finder.place(at) for at in range(len(blocks))]
 
 
-class _Walk:
+class _SectionFinder:
     """One pass over the blocks of a document."""
 
     def __init__(self, text: str, blocks: Sequence[PlainBlock]) -> None:
         self._blocks = blocks
         self._texts = ["" if block.contents else text[block.span.start : block.span.end] for block in blocks]
-        masked = Counter(_masked(one) for one in self._texts)
-        counts = Counter(one for one in self._texts if len(one) <= _LONGEST_HEADING)
-        self._often = frozenset(one for one, count in counts.items() if count >= _OFTEN)
-        self._of_pages = frozenset(one for one, count in masked.items() if count >= _OFTEN)
-        bare = numbers_without_period(self._texts)
-        self._found = [None if one in self._often else heading(one, bare_numbers=bare) for one in self._texts]
-        self._prose = [_is_prose(one) for one in self._texts]
+        masked = Counter(_masked(block) for block in self._texts)
+        counts = Counter(block for block in self._texts if len(block) <= _LONGEST_HEADING)
+        self._often = frozenset(block for block, count in counts.items() if count >= _OFTEN)
+        self._of_pages = frozenset(block for block, count in masked.items() if count >= _OFTEN)
+        bare = _numbers_without_period(self._texts)
+        self._found = [None if block in self._often else heading(block, bare_numbers=bare) for block in self._texts]
+        self._prose = [_is_prose(block) for block in self._texts]
         self._first_prose = next((at for at, prose in enumerate(self._prose) if prose), len(blocks))
-        self._outline = Outline()
+        self._outline = SectionPath()
         self._open: dict[int, Heading] = {}
         self._levels: dict[str, int] = {}
         self._groups: dict[int, str | None] = {}
@@ -90,27 +99,24 @@ class _Walk:
         self._titled: int | None = None
         self._by_habit = self._habitual_titles()
 
-    def places(self) -> list[Place]:
-        return [self._place(at) for at in range(len(self._blocks))]
-
-    def _place(self, at: int) -> Place:
+    def place(self, at: int) -> BlockSection:
         block = self._texts[at]
         if self._blocks[at].contents:
-            return Place(RegionKind.CONTENTS, self._outline.section)
+            return RegionKind.CONTENTS, self._outline.section
         bare, self._bare = self._bare, None
         if self._names_document(at):
             return self._title(at)
         if bare is not None and self._names_label(at):
             self._enter(bare[0], f"{bare[1]} {heading_title(block)}", self._open[bare[0]])
-            return Place(RegionKind.HEADING, self._outline.section)
+            return RegionKind.HEADING, self._outline.section
         found = self._heading(at)
         if found is not None:
             return self._headed(block, found)
         self._text(block)
-        return Place(RegionKind.CAPTION if is_caption(block) else RegionKind.PARAGRAPH, self._outline.section)
+        return (RegionKind.CAPTION if is_caption(block) else RegionKind.PARAGRAPH), self._outline.section
 
     def _names_document(self, at: int) -> bool:
-        """Whether a block is a title before all prose, or the first one before all numbers: a preamble may precede."""
+        """Return whether a block is a title before all prose, or the first title below a preamble."""
         found = self._found[at]
         if found is None:
             first = at == 0 or (at == 1 and self._found[0] is not None)
@@ -119,22 +125,22 @@ class _Walk:
             return False
         return at < self._first_prose or (self._titled is None and not self._open and self._introduces(at))
 
-    def _title(self, at: int) -> Place:
-        """The first line names the document; those below it, before any prose, belong to it."""
+    def _title(self, at: int) -> BlockSection:
+        """Enter a title of the document: the first line names it, and those below it belong to it."""
         weak = self._titled is not None and self._found[self._titled] is None and self._found[at] is not None
         if self._titled is None or weak:  # a title in capitals says more than `Execution Version` above it
             level = _TITLE_LEVEL if at < self._first_prose else CAPITALS_RANK
             self._enter(level, heading_title(self._texts[at]), None)
             self._titled = at
-        return Place(RegionKind.PARAGRAPH, self._outline.section)
+        return RegionKind.PARAGRAPH, self._outline.section
 
     def _names_label(self, at: int) -> bool:
-        """Whether a block below a bare `ARTICLE III` is its title."""
+        """Return whether a block below a bare `ARTICLE III` is its title."""
         found = self._found[at]
         return found.style == "" if found is not None else self._is_short_title(at) and self._introduces(at)
 
     def _is_short_title(self, at: int) -> bool:
-        """Whether a block reads as a title in title case, and not as a name, an address or a line of the page."""
+        """Return whether a block reads as a title in title case, not as a name, an address or page furniture."""
         block = self._texts[at]
         return (
             len(block) <= _LONGEST_HEADING
@@ -159,14 +165,14 @@ class _Walk:
         return found if self._introduces(at) and _masked(self._texts[at]) not in self._of_pages else None
 
     def _habitual_titles(self) -> frozenset[int]:
-        """Lines in title case between two paragraphs are headings where a document has several of them."""
+        """Return the lines in title case between two paragraphs if there are several: then they are headings."""
         inner = range(1, len(self._blocks) - 1)
         found = [at for at in inner if self._found[at] is None and self._prose[at + 1] and self._is_short_title(at)]
         between = [at for at in found if self._prose[at - 1] or self._found[at - 1] is not None]
         return frozenset(between if len(between) >= _HABIT else ())
 
     def _introduces(self, at: int) -> bool:
-        """Whether prose or an item follows, with at most other headings between: a signature or a table does not."""
+        """Return whether prose or a list item follows, with at most other headings in between."""
         for later in range(at + 1, min(at + 4, len(self._blocks))):
             block = self._texts[later]
             if _SIGNATURE.match(block):
@@ -178,7 +184,7 @@ class _Walk:
         return False
 
     def _is_listed(self, at: int, found: Heading) -> bool:
-        """Whether a numbered line is an item of a list: its next number follows with nothing between."""
+        """Return whether a numbered line is an item of a list: its next number follows with nothing between."""
         introduces = at + 1 < len(self._blocks) and ENUMERATOR.match(self._texts[at + 1]) is not None
         if self._texts[at].endswith(":") and introduces and not found.words.isupper():
             return True
@@ -188,7 +194,7 @@ class _Walk:
         return self._next_to(found, at, 1) or self._next_to(found, at, -1) or at + 1 == len(self._blocks)
 
     def _next_to(self, found: Heading, at: int, step: int) -> bool:
-        """Whether the block `step` away is a sibling; one before must be as short as an item without a text."""
+        """Return whether the block `step` away is a sibling of this heading."""
         if not 0 <= at + step < len(self._blocks):
             return False
         other = self._found[at + step]
@@ -199,39 +205,43 @@ class _Walk:
         mark = ENUMERATOR.match(self._texts[at + step])
         return mark is not None and follows(mark[mark.lastgroup or 0], found.number)
 
-    def _headed(self, block: str, found: Heading) -> Place:
+    def _headed(self, block: str, found: Heading) -> BlockSection:
         self._leave_others(found)
         level = self._level(found)
         title = heading_title(block)
         self._enter(level, title, found)
         if found.style not in _LISTED and found.style and not found.words:
             self._bare = level, title
-        return Place(RegionKind.HEADING, self._outline.section)
+        return RegionKind.HEADING, self._outline.section
 
     def _text(self, block: str) -> None:
-        """Text belongs to the section that it opens, if it does; a number of its own ends the sections beside it."""
-        opened = run_in(block)
+        """Enter the section that a text opens, if it does; a number of its own ends the sections beside it."""
+        opened = run_in_heading(block)
         if opened is not None:
-            self._leave_others(opened.heading)
-            self._enter(self._level(opened.heading), opened.title, opened.heading)
+            found, title = opened
+            self._leave_others(found)
+            self._enter(self._level(found), title, found)
         elif (mark := ENUMERATOR.match(block)) is not None:
             number = mark[mark.lastgroup or 0]
-            self._leave_where(lambda one: one.style in _COUNTED and is_later(number, one.number))
+            self._leave_where(lambda heading: heading.style in _COUNTED and is_later(number, heading.number))
         self._spoken.update(self._groups)
 
     def _leave_others(self, found: Heading) -> None:
-        """`8.7` does not stand under `5`, whether or not there was an `8` between them."""
+        """Leave the sections that cannot hold this number: `8.7` does not stand under `5`."""
         if found.style in _COUNTED and "." in found.number:
-            self._leave_where(lambda one: one.style in _COUNTED and not holds(one.number, found.number))
+            self._leave_where(lambda heading: heading.style in _COUNTED and not holds(heading.number, found.number))
 
     def _leave_where(self, ended: Callable[[Heading], bool]) -> None:
-        level = next((level for level, one in self._open.items() if ended(one)), None)
+        level = next((level for level, heading in self._open.items() if ended(heading)), None)
         if level is not None:
             self._leave(level)
 
     def _level(self, found: Heading) -> int:
-        """Return the level of a heading here: a style of numbers that first comes below another one goes deeper, and
-        a title in small letters below a number belongs to it."""
+        """Return the level of a heading here.
+
+        A style of numbers that first appears below another one goes deeper, and a title in lower case below a number
+        belongs to that number.
+        """
         if found.rank == TITLE_RANK and found.words.lower() not in SINGLE_TITLES and self._below_number():
             return _SUBTITLE_LEVEL
         if found.style not in _LISTED:
@@ -246,17 +256,19 @@ class _Walk:
         return self._levels[style] + depth
 
     def _letter_or_numeral(self, found: Heading) -> str:
-        """`I.` behind `H.` is a letter."""
-        behind = any(one.style == "letter" and follows(found.number, one.number) for one in self._open.values())
+        """Return the style of a number; `I.` behind `H.` is a letter."""
+        behind = any(
+            heading.style == "letter" and follows(found.number, heading.number) for heading in self._open.values()
+        )
         return "letter" if behind else found.style
 
     def _may_hold_numbers(self) -> bool:
-        """`A.` stands above `1.` only below something numbered itself; else the letters were a list before it."""
-        numbered = [one.style for one in self._open.values() if one.style]
+        """Return whether `1.` may stand below: `A.` holds numbers only where it stands below a number itself."""
+        numbered = [heading.style for heading in self._open.values() if heading.style]
         return bool(numbered) and (numbered[-1] != "letter" or len(numbered) > 1)
 
     def _below_number(self) -> bool:
-        return any(one.style in _LISTED for one in self._open.values())
+        return any(heading.style in _LISTED for heading in self._open.values())
 
     def _enter(self, level: int, title: str, found: Heading | None) -> None:
         self._leave(level)
@@ -270,8 +282,11 @@ class _Walk:
                 self._spoken.discard(level)
 
     def _leave_titles_beside(self, style: str) -> None:
-        """A title without a number groups the numbers that follow it at once, and no others: it ends where it has had
-        a text of its own (`RECITALS`) or another kind of numbers."""
+        """Leave titles that do not hold numbers of this style.
+
+        A title without a number groups the numbers that follow it at once, and no others. It ends when it has had a
+        text of its own (`RECITALS`) or when another kind of numbers follows.
+        """
         while (level := self._outline.level) in _UNNUMBERED and level is not None:
             if self._groups.get(level) is None and level not in self._spoken:
                 self._groups[level] = style
@@ -281,8 +296,8 @@ class _Walk:
 
     def _leave(self, level: int) -> None:
         self._outline.enter(level, "")
-        self._open = {one: found for one, found in self._open.items() if one < level}
-        self._groups = {one: style for one, style in self._groups.items() if one < level}
+        self._open = {rank: found for rank, found in self._open.items() if rank < level}
+        self._groups = {rank: style for rank, style in self._groups.items() if rank < level}
 
 
 def _masked(block: str) -> str:
@@ -292,3 +307,13 @@ def _masked(block: str) -> str:
 def _is_prose(block: str) -> bool:
     words = len(_WORD.findall(block))
     return words >= 2 * _PROSE_WORDS or (words >= _PROSE_WORDS and _SENTENCE_END.search(block) is not None)
+
+
+def _numbers_without_period(blocks: Sequence[str]) -> bool:
+    """Return whether short blocks count up in plain numbers: `1 Scope`, …, `2 Definitions`, …, `3 Term`."""
+    expected = 1
+    for block in blocks:
+        found = _BARE_NUMBER.match(block) if len(block) <= _LONGEST_HEADING else None
+        if found is not None and int(found["number"]) == expected and heading(block, bare_numbers=True) is not None:
+            expected += 1
+    return expected > _HABIT

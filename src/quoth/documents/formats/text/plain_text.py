@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from quoth.text.contents import contents_runs
-from quoth.text.enumerations import ENUMERATOR, Enumeration
-from quoth.text.plain_sections import PlainBlock, places
+from quoth.documents.formats.text.contents_pages import contents_runs
+from quoth.documents.formats.text.plain_sections import PlainBlock, block_sections
+from quoth.language.enumerations import ENUMERATOR, Enumeration
 from quoth.types import Region, RegionKind, Span
 
 _LINE = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
@@ -40,9 +40,9 @@ _LEAST_CENTRED, _OFF_CENTRE = 8, 4  # columns
 _FULL_SHARE = 0.5  # of the lines inside blocks must reach near the width
 
 
-class _Line(NamedTuple):
+class _TextLine(NamedTuple):
     start: int
-    """Of its first visible character."""
+    """The offset of its first visible character."""
     end: int
     column: int
     """Where the line ends, its indent included."""
@@ -63,9 +63,9 @@ def plain_blocks(text: str) -> Iterator[Region]:
         if not _RULE.fullmatch(text, block.span.start, block.span.end)
     ]
     enumeration = Enumeration()
-    for block, place in zip(blocks, places(text, blocks), strict=True):
+    for block, (block_kind, section) in zip(blocks, block_sections(text, blocks), strict=True):
+        kind = block_kind
         lead: Span | None = None
-        kind = place.kind
         if kind is not RegionKind.CONTENTS:
             mark = ENUMERATOR.match(text, block.span.start, block.span.end)
             lead = enumeration.item(mark) if mark else None
@@ -74,10 +74,10 @@ def plain_blocks(text: str) -> Iterator[Region]:
             elif kind is RegionKind.PARAGRAPH:
                 kind = RegionKind.LIST_ITEM
             enumeration.seen(text, block.span, lead)
-        yield Region(block.span, kind, place.section, lead=None if kind is RegionKind.HEADING else lead)
+        yield Region(block.span, kind, section, lead=None if kind is RegionKind.HEADING else lead)
 
 
-def _blocks(text: str, lines: Sequence[_Line], width: int | None) -> Iterator[PlainBlock]:
+def _blocks(text: str, lines: Sequence[_TextLine], width: int | None) -> Iterator[PlainBlock]:
     """Yield tables of contents whole, and the rest as runs of lines joined by soft wraps."""
     repeated = _repeated(text, lines)
     at = 0
@@ -89,8 +89,8 @@ def _blocks(text: str, lines: Sequence[_Line], width: int | None) -> Iterator[Pl
     yield from _joined(text, lines[at:], width, repeated)
 
 
-def _lines(text: str) -> list[_Line]:
-    lines: list[_Line] = []
+def _lines(text: str) -> list[_TextLine]:
+    lines: list[_TextLine] = []
     last_end = 0
     for found in _LINE.finditer(text, text.startswith("\ufeff")):
         line = found.group()
@@ -99,12 +99,12 @@ def _lines(text: str) -> list[_Line]:
             start = found.start() + len(line) - len(line.lstrip())
             end = start + len(visible)
             line_ends = _LINE_END.findall(text, last_end, start)
-            lines.append(_Line(start, end, end - found.start(), opens_block=not lines or len(line_ends) > 1))
+            lines.append(_TextLine(start, end, end - found.start(), opens_block=not lines or len(line_ends) > 1))
             last_end = end
     return lines
 
 
-def _wrap_width(lines: Sequence[_Line]) -> int | None:
+def _wrap_width(lines: Sequence[_TextLine]) -> int | None:
     """Return the column at which the text is wrapped, None when its lines are whole paragraphs."""
     inner = sorted(line.column for line, following in pairwise(lines) if not following.opens_block)
     if not inner:
@@ -116,7 +116,7 @@ def _wrap_width(lines: Sequence[_Line]) -> int | None:
     return width if full >= _FULL_SHARE * len(inner) else None
 
 
-def _joined(text: str, lines: Sequence[_Line], width: int | None, repeated: frozenset[str]) -> Iterator[PlainBlock]:
+def _joined(text: str, lines: Sequence[_TextLine], width: int | None, repeated: frozenset[str]) -> Iterator[PlainBlock]:
     """Yield runs of lines joined by soft wraps."""
     index = 0
     while index < len(lines):
@@ -131,15 +131,15 @@ def _joined(text: str, lines: Sequence[_Line], width: int | None, repeated: froz
         index += 1
 
 
-def _centred(line: _Line, width: int | None) -> bool:
-    """Whether a line stands in the middle of the page."""
+def _centred(line: _TextLine, width: int | None) -> bool:
+    """Return whether a line stands in the middle of the page."""
     if width is None or line.indent < _LEAST_CENTRED:
         return False
     return abs(line.indent - (width - line.column)) <= _OFF_CENTRE
 
 
 def _continuation(
-    text: str, lines: Sequence[_Line], index: int, *, first: _Line, width: int | None, repeated: frozenset[str]
+    text: str, lines: Sequence[_TextLine], index: int, *, first: _TextLine, width: int | None, repeated: frozenset[str]
 ) -> int | None:
     """Return the line on which the text that began on the `first` line goes on, None when it may end here."""
     following = index + 1
@@ -158,7 +158,7 @@ def _continuation(
     return None
 
 
-def _repeated(text: str, lines: Sequence[_Line]) -> frozenset[str]:
+def _repeated(text: str, lines: Sequence[_TextLine]) -> frozenset[str]:
     """Return the lines, digits masked, that come again on every page."""
     counts = Counter(
         _masked(text, line) for line in lines if line.opens_block and line.end - line.start <= _LONGEST_FURNITURE
@@ -166,19 +166,20 @@ def _repeated(text: str, lines: Sequence[_Line]) -> frozenset[str]:
     return frozenset(masked for masked, count in counts.items() if count >= 3)
 
 
-def _masked(text: str, line: _Line) -> str:
+def _masked(text: str, line: _TextLine) -> str:
     return _DIGITS.sub("0", text[line.start : line.end])
 
 
-def _furniture(text: str, line: _Line, repeated: frozenset[str]) -> bool:
-    """Whether a line belongs to the page (its number, a running title) and not to the text."""
+def _furniture(text: str, line: _TextLine, repeated: frozenset[str]) -> bool:
+    """Return whether a line belongs to the page (its number, a running title) and not to the text."""
     return _NUMBER_ONLY.fullmatch(text, line.start, line.end) is not None or _masked(text, line) in repeated
 
 
-def _runs_on(text: str, line: _Line, following: _Line) -> bool:
-    """Whether a sentence goes on over a page break or a blank line: `In no` / `event will the Agent be liable`.
+def _runs_on(text: str, line: _TextLine, following: _TextLine) -> bool:
+    """Return whether a sentence continues over a page break or a blank line: `In no` / `event will the Agent be
+    liable`.
 
-    Half of such a sentence can say its opposite, so it is quoted whole, with what lies between.
+    Half of such a sentence can say its opposite, so it is quoted whole, with what lies in between.
     """
     this = text[max(line.start, line.end - 40) : line.end]
     return (
@@ -189,8 +190,8 @@ def _runs_on(text: str, line: _Line, following: _Line) -> bool:
     )
 
 
-def _hangs(text: str, first: _Line, line: _Line) -> bool:
-    """Whether a line is set in below the enumerator of its item."""
+def _hangs(text: str, first: _TextLine, line: _TextLine) -> bool:
+    """Return whether a line is indented below the enumerator of its item."""
     return (
         line.indent > first.indent
         and ENUMERATOR.match(text, first.start, first.end) is not None
@@ -198,8 +199,8 @@ def _hangs(text: str, first: _Line, line: _Line) -> bool:
     )
 
 
-def _soft(text: str, line: _Line, following: _Line, width: int | None) -> bool:
-    """Whether the sentence may go on from one line to the next."""
+def _soft(text: str, line: _TextLine, following: _TextLine, width: int | None) -> bool:
+    """Return whether the sentence may continue from one line to the next."""
     this, after = text[line.start : line.end], text[following.start : following.end]
     if any(_NUMBER_ONLY.fullmatch(part) or _RULE.fullmatch(part) for part in (this, after)):
         return False
@@ -218,7 +219,7 @@ def _soft(text: str, line: _Line, following: _Line, width: int | None) -> bool:
 
 
 def _number_goes_on(this: str, content: str, mark: re.Match[str], *, full: bool) -> bool:
-    """`Section` / `4.2 of the` is one sentence although the second line looks enumerated, and so is an amount."""
+    """Return whether a line that begins with a number goes on with the sentence: `Section` / `4.2 of the`."""
     goes_on = content[:1].islower()
     amount = mark["level"] is not None and goes_on and full
     if mark["bullet"] is not None or (_BREAKS_LIST.search(this) and not amount):

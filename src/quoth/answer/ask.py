@@ -1,0 +1,107 @@
+"""The read path: question -> analyse -> search -> fuse -> rerank -> boost -> select -> decide -> answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from quoth.answer.calibration import calibrated, settings_in_force, threshold_in_force
+from quoth.answer.confidence import confidence_of
+from quoth.answer.conflicts.find_conflicts import conflicts_of
+from quoth.answer.decision import Case, decide
+from quoth.answer.outcomes import conclude, documents_of, nearest_evidence
+from quoth.answer.selection import select, support_test, with_both_sides
+from quoth.answer.sub_answers import answer_sub_questions, best_for, without_unsupported
+from quoth.domain.authority import statement_of
+from quoth.domain.in_force import as_of
+from quoth.protocols import Reader
+from quoth.search.engine import Engine, Stage, silent
+from quoth.search.fusion import SearchResult, merge
+from quoth.search.hybrid_search import hybrid_search, rerank_with_llm
+from quoth.search.question_analysis import analyse
+from quoth.search.sub_questions import sub_questions_of
+from quoth.types import Analysis, AskResult, Conflict, Question, Trace
+
+
+def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = silent) -> AskResult:
+    """Answer with verified quotes, or abstain with the reason. Each finished stage is reported to `done`."""
+    settings = engine.settings
+    reader = as_of(reader, question.filters.as_of)
+    analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
+    sub_questions = sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)
+    done("analyse")
+
+    topk = settings.rerank.topk
+    *sub_results, whole = [
+        hybrid_search(searched, reader=reader, engine=engine, topk=topk)
+        for searched in (*(sub_question.analysis for sub_question in sub_questions), analysis)
+    ]
+    sub_answers = answer_sub_questions(sub_questions, sub_results, reader=reader, engine=engine)
+    supported = [replace(result, ranked=sub.evidence) for result, sub in zip(sub_results, sub_answers, strict=True)]
+    found = rerank_with_llm(merge(whole, supported), analysis, reader=reader, engine=engine)
+    done("search")
+
+    answerable = without_unsupported(analysis, sub_answers)
+    selection = select(
+        found.ranked,
+        found.candidates.vectors,
+        supports=support_test(answerable, sub_answers, engine),
+        sub_evidence=[best_for(sub_answer, whole.ranked) for sub_answer in sub_answers],
+        neighbours=reader.neighbours,
+        settings=settings.selection,
+    )
+    conflicts = _conflicts(found, analysis, reader=reader, engine=engine)
+    selection = with_both_sides(selection, conflicts, found.ranked)
+    done("select")
+
+    in_force = settings_in_force(settings, degraded=found.degraded, missing_shards=reader.missing)
+    ranked, model = selection.supporting or found.ranked, engine.confidence_model
+    confidence = confidence_of(ranked, analysis=answerable, encoded=found.encoded, model=model)
+    case = Case(
+        analysis=answerable,
+        ranked=found.ranked,
+        selection=selection,
+        confidence=calibrated(confidence.value, in_force.calibration),
+        min_support=settings.selection.min_support,
+        threshold=threshold_in_force(in_force),
+        documents=documents_of(selection.evidence or nearest_evidence(found.ranked), reader),
+        reader=reader,
+    )
+    objections = decide(case)
+    done("decide")
+
+    outcome = conclude(
+        case,
+        objections,
+        analysis=analysis,
+        found=found,
+        sub_answers=sub_answers,
+        conflicts=conflicts,
+        engine=engine,
+        in_force=in_force,
+    )
+    done("cite")
+    trace = Trace(
+        analysis=analysis,
+        fused=found.fused,
+        ranked=found.ranked,
+        sub_answers=sub_answers,
+        selection=selection,
+        encoded=found.encoded,
+        confidence=confidence,
+        objections=objections,
+        usage=found.usage,
+    )
+    return AskResult(outcome, trace)
+
+
+def _conflicts(found: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> tuple[Conflict, ...]:
+    """Return what the sentences found disagree about. Only a profile with authority can say which are in force."""
+    if engine.profile.authority is None:
+        return ()
+    documents = {info.id: info for info in reader.documents({ranked.sentence.doc_id for ranked in found.ranked})}
+    statements = [
+        statement_of(ranked.sentence, documents[ranked.sentence.doc_id], engine.profile)
+        for ranked in found.ranked
+        if ranked.sentence.doc_id in documents
+    ]
+    return conflicts_of(statements, analysis, compounds=engine.profile.compounds)

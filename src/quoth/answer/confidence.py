@@ -1,0 +1,59 @@
+"""Confidence: the probability that the quoted sentences answer the question, from a few readable features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quoth.language.entities import mentions
+from quoth.language.quantities import quantities, same_quantity
+from quoth.search.logistic import Logistic, logistic
+from quoth.types import Analysis, Confidence, EncodedQuestion, Ranked
+
+_BEST = 3
+"""How many sentences count: an answer rarely needs more, and lower ranks are only similar to the question."""
+
+
+def confidence_of(
+    ranked: Sequence[Ranked], *, analysis: Analysis, encoded: EncodedQuestion, model: Logistic | None
+) -> Confidence:
+    """Return the confidence from ranked sentences in any order; without a model or support, the best fused score."""
+    if model is None or any(candidate.support is None or candidate.support.log_odds is None for candidate in ranked):
+        best = max((candidate.fused for candidate in ranked), default=0.0)
+        return Confidence(best, {"fused": best}, {})
+    if not ranked:
+        return Confidence(0.0, {}, {})
+    features = answer_features(ranked, analysis, encoded)
+    terms = {"intercept": model.intercept, **model.terms(features)}
+    return Confidence(round(logistic(sum(terms.values())), 6), features, terms)
+
+
+def answer_features(ranked: Sequence[Ranked], analysis: Analysis, encoded: EncodedQuestion) -> dict[str, float]:
+    """Return the features of the confidence; docs/evidence.md explains each."""
+    best = sorted(ranked, key=lambda item: (-item.relevance, item.sentence.doc_id, item.sentence.quote.span))[:_BEST]
+    first, *others = (item.support.log_odds for item in best if item.support and item.support.log_odds is not None)
+    return {
+        "support": first,
+        "gap": first - others[0] if others else 0.0,
+        "agreement": sum(others) / len(others) if others else first,
+        "coverage": _coverage(best, encoded),
+        "missing": float(min(2, _missing(best, analysis))),
+    }
+
+
+def _coverage(best: Sequence[Ranked], encoded: EncodedQuestion) -> float:
+    """Return how well the best sentences together match the tokens of the question, 0 to 1; rare words weigh more."""
+    # A sentence found for a sub-question was compared with the tokens of that sub-question only.
+    size = len(encoded.weights)
+    rows = [item.support.matches for item in best if item.support and len(item.support.matches) == size]
+    return round(float(np.max(np.array(rows), axis=0) @ encoded.weights), 6) if rows else 0.0
+
+
+def _missing(best: Sequence[Ranked], analysis: Analysis) -> int:
+    """Count the names, dates and quantities of the question that the best sentences do not mention."""
+    text = "\n".join("\n".join((item.sentence.search_text, *item.sentence.section)) for item in best)
+    stated = quantities(text) if analysis.quantities else ()
+    return sum(not any(mentions(text, entity) for entity in group) for group in analysis.entities) + sum(
+        not any(same_quantity(presumed, quantity) for quantity in stated) for presumed in analysis.quantities
+    )

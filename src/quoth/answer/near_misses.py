@@ -1,0 +1,112 @@
+"""Explain near misses: what the question asks for without evidence, and why the nearest sentences are no answer.
+
+Explanations are not quotes, so they claim little: what a sentence lacks, and what it mentions of the same kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from quoth.answer.decision import Case, unknown_entities, unstated_quantities
+from quoth.answer.sub_answers import surroundings
+from quoth.domain.authority import supersessions
+from quoth.domain.profile import Facet, Profile
+from quoth.language.asked_quantities import asked_dimensions
+from quoth.language.entities import entities, mentions, word_occurs
+from quoth.language.quantities import quantities, same_quantity
+from quoth.language.words import fold, listed
+from quoth.protocols import Reader
+from quoth.search.question_analysis import mentioned_values
+from quoth.types import Analysis, Citation, Entity, EntityKind, Objection, Reason, Sentence
+
+_MOST_WORDS = 3
+
+
+def missing(case: Case, analysis: Analysis, sub_questions: Sequence[str]) -> tuple[str, ...]:
+    """Return the names, numbers and `sub_questions` without evidence, or else the words that the corpus lacks."""
+    names = [group[0].text for group in unknown_entities(case, analysis)]
+    texts = (*names, *unstated_quantities(case, analysis), *sub_questions)
+    if texts:
+        return tuple({fold(text): text for text in texts}.values())
+    frequencies = case.reader.frequencies([word for group in analysis.terms for word in group])
+    return tuple(group[0] for group in analysis.terms if not any(frequencies[word] for word in group))
+
+
+def why_not(citation: Citation, case: Case, *, analysis: Analysis, objection: Objection, profile: Profile) -> str:
+    """Return the reason why a citation does not answer the question."""
+    sentence = citation.sentence
+    if objection.reason is Reason.SUPERSEDED_ONLY and (later := supersessions(citation.metadata, sentence.section)):
+        return f"It has been replaced by {listed([supersession.by for supersession in later], 'and')}."
+    about = surroundings(sentence)
+    if names := [group for group in analysis.entities if not any(mentions(about, entity) for entity in group)]:
+        texts = [group[0].text for group in names]
+        return _other_name(names, sentence, analysis, profile) or f"It does not mention {listed(texts, 'or')}."
+    stated = quantities(sentence.text)
+    if unstated := [amount for amount in analysis.quantities if not any(same_quantity(amount, q) for q in stated)]:
+        wanted = [analysis.question.text[amount.span.start : amount.span.end] for amount in unstated]
+        other = _only_quantity(sentence.text, {unstated[0].dimension}) if len(unstated) == 1 else None
+        return f"It states {other}, not {wanted[0]}." if other else f"It does not state {listed(wanted, 'or')}."
+    if words := _words_not_in(about, case.reader, analysis):
+        return f"It does not mention {listed([repr(word) for word in words], 'or')}."
+    supporting = {candidate.sentence.id for candidate in case.selection.supporting}
+    if objection.reason is Reason.INSUFFICIENT_SUPPORT and sentence.id in supporting:
+        return "It supports an answer, but not enough other sentences do."
+    return "It is not near enough to the question."
+
+
+def _other_name(
+    names: Sequence[tuple[Entity, ...]], sentence: Sentence, analysis: Analysis, profile: Profile
+) -> str | None:
+    """Say what the sentence mentions instead of the only name it lacks; None when that is uncertain."""
+    if len(names) > 1:
+        return None
+    wanted = names[0][0]
+    for facet in profile.facets:
+        if facet.presumed and mentioned_values(facet, wanted.text):
+            amount = _only_quantity(sentence.text, asked_dimensions(analysis.search_text))
+            return _other_value(wanted, sentence, facet, amount=amount)
+    others = [entity.text for entity in entities(sentence.text) if _same_kind(entity, wanted)]
+    return f"It mentions {listed(others, 'and')}, not {wanted.text}." if others else None
+
+
+def _other_value(wanted: Entity, sentence: Sentence, facet: Facet, *, amount: str | None) -> str | None:
+    """Say which value of the facet the sentence or its document is about instead; None unless there is exactly one."""
+    named = [value.name for value in mentioned_values(facet, sentence.text)]
+    if len(named) == 1:
+        stated = f"It states {amount} for {named[0]}, nothing for {wanted.text}."
+        return stated if amount else f"It mentions {named[0]}, not {wanted.text}."
+    about = [value for value in sentence.tags.get(facet.name, ()) if value != facet.default]
+    if amount and not named and len(about) == 1:
+        return f"It states {amount} in a text on {about[0]}, nothing for {wanted.text}."
+    return None
+
+
+def _same_kind(entity: Entity, wanted: Entity) -> bool:
+    """Return whether both are years, dates, or numbered names with the same head (`Lot 47`, `Lot 305`)."""
+    if entity.kind is not wanted.kind or entity.words == wanted.words:
+        return False
+    if wanted.kind in {EntityKind.YEAR, EntityKind.DATE}:
+        return True
+    numbered = wanted.words[-1].isdigit() and entity.words[-1].isdigit()
+    return wanted.kind is EntityKind.NAME and numbered and entity.words[:-1] == wanted.words[:-1]
+
+
+def _only_quantity(text: str, dimensions: Iterable[str]) -> str | None:
+    """Return the only quantity of these dimensions in a text, as written there; None unless there is exactly one."""
+    matching = [quantity for quantity in quantities(text) if quantity.dimension in set(dimensions)]
+    if len(matching) != 1:
+        return None
+    # Contracts write `seven (7) feet`, of which the quantity is `7) feet`.
+    return " ".join(text[matching[0].span.start : matching[0].span.end].replace(")", "").split()).rstrip(".")
+
+
+def _words_not_in(about: str, reader: Reader, analysis: Analysis) -> list[str]:
+    """Return the rarest content words of the question that, like all their synonyms, are absent from a text."""
+    folded = fold(about)
+    absent = [
+        group
+        for group in analysis.terms
+        if not any(all(word_occurs(folded, word, EntityKind.NAME) for word in fold(term).split()) for term in group)
+    ]
+    frequencies = reader.frequencies([group[0] for group in absent])
+    return [group[0] for group in sorted(absent, key=lambda group: frequencies[group[0]])][:_MOST_WORDS]

@@ -1,0 +1,130 @@
+"""Outcomes: the answer or the abstention that a decision leads to, with every quote verified against its document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from quoth.answer.decision import Case, Objections, first_objection
+from quoth.answer.near_misses import missing, why_not
+from quoth.answer.sub_answers import unsupported_parts
+from quoth.answer.verification import verify_quote
+from quoth.domain.authority import authority_of
+from quoth.domain.profile import Profile
+from quoth.errors import OffsetMismatch
+from quoth.protocols import Reader
+from quoth.search.engine import Engine
+from quoth.search.fusion import SearchResult
+from quoth.search.missing_shards import PartialResult, missing_shards_note
+from quoth.settings import Settings
+from quoth.types import (
+    Abstention,
+    Analysis,
+    Answer,
+    Citation,
+    Conflict,
+    Document,
+    Evidence,
+    Objection,
+    Outcome,
+    Ranked,
+    RunNotes,
+    SubAnswer,
+)
+
+_RETRIEVERS = {"hybrid": "hybrid_bm25_dense", "lexical": "bm25", "dense": "dense"}
+_NEAREST = 3
+"""How many sentences an abstention shows as the nearest evidence."""
+
+
+def conclude(
+    case: Case,
+    objections: Objections,
+    *,
+    analysis: Analysis,
+    found: SearchResult,
+    sub_answers: Sequence[SubAnswer],
+    conflicts: Sequence[Conflict],
+    engine: Engine,
+    in_force: Settings,
+) -> Outcome:
+    """Return the answer to `case`, what can be answered, or an abstention that explains the whole `analysis`."""
+    objection = first_objection(objections, abstain=in_force.decision.abstain)
+    notes = _run_notes(case, objection, found=found, engine=engine, in_force=in_force)
+    question = analysis.question
+    if objection is None:
+        citations = _cite_from(case, case.selection.evidence, engine.profile)
+        quoted = {citation.sentence.id for citation in citations}
+        quoted_conflicts = tuple(
+            conflict for conflict in conflicts if quoted.issuperset(side.sentence.id for side in conflict.statements)
+        )
+        unsupported = unsupported_parts(sub_answers, quoted)
+        return Answer(question, citations, unsupported, quoted_conflicts, case.confidence, notes)
+    unsupported = tuple(sub_answer.sub_question.text for sub_answer in sub_answers if sub_answer.objection is not None)
+    citations = _cite_from(case, nearest_evidence(case.ranked), engine.profile)
+    nearest = tuple(
+        replace(cited, why=why_not(cited, case, analysis=analysis, objection=objection, profile=engine.profile))
+        for cited in citations
+    )
+    absent = missing(case, analysis, unsupported)
+    return Abstention(question, objection, absent, unsupported, nearest, case.confidence, notes)
+
+
+def nearest_evidence(ranked: Sequence[Ranked]) -> tuple[Evidence, ...]:
+    """Return the sentences that an abstention shows, best first."""
+    return tuple(Evidence(candidate.sentence, candidate.relevance, None) for candidate in ranked[:_NEAREST])
+
+
+def documents_of(evidence: Iterable[Evidence], reader: Reader) -> tuple[Document, ...]:
+    """Return the documents of the evidence, each once, without documents that the index lacks."""
+    ids = dict.fromkeys(item.sentence.doc_id for item in evidence)
+    return tuple(document for doc_id in ids if (document := reader.document(doc_id)) is not None)
+
+
+def _cite_from(case: Case, evidence: Sequence[Evidence], profile: Profile) -> tuple[Citation, ...]:
+    """Cite the evidence; read documents that the case has not loaded."""
+    documents = {document.id: document for document in case.documents}
+    absent = [item for item in evidence if item.sentence.doc_id not in documents]
+    documents |= {document.id: document for document in documents_of(absent, case.reader)}
+    return cite(evidence, documents, profile)
+
+
+def cite(evidence: Iterable[Evidence], documents: Mapping[str, Document], profile: Profile) -> tuple[Citation, ...]:
+    """Return a verified citation for each sentence. Raise `OffsetMismatch` when one does not match its document."""
+    citations = []
+    for item in evidence:
+        sentence = item.sentence
+        document = documents.get(sentence.doc_id)
+        if document is None:
+            raise OffsetMismatch(sentence.doc_id, sentence.quote.span.start, sentence.quote.span.end)
+        for quote in filter(None, (sentence.quote, sentence.lead)):
+            verify_quote(document, quote)
+        about = document.metadata
+        authority = authority_of(about, profile)
+        citations.append(Citation(sentence, item.score, document.sha256, about, authority, item.companion_of, why=None))
+    return tuple(citations)
+
+
+def _run_notes(
+    case: Case, objection: Objection | None, *, found: SearchResult, engine: Engine, in_force: Settings
+) -> RunNotes:
+    reader = case.reader
+    result = PartialResult.ANSWER if objection is None else PartialResult.ABSTENTION
+    # The evidence reranker was asked for, and this embedding model cannot give it the tokens that it needs.
+    no_evidence = in_force.rerank.kind == "evidence" and engine.embedder is not None and engine.reranker is None
+    return RunNotes(
+        retriever=_RETRIEVERS[engine.search_mode(found.encoded)],
+        k_initial=len(found.candidates.items),
+        rerank_topk=in_force.rerank.topk,
+        decision=("answered",) if objection is None else ("abstained", objection.reason),
+        max_retrieval=found.fused[0].fused if found.fused else 0.0,
+        support_count=len(case.selection.supporting),
+        redundancy_before=case.selection.redundancy_before,
+        redundancy_after=case.selection.redundancy_after,
+        degraded=(*found.degraded, *reader.missing, *(("evidence",) if no_evidence else ())),
+        warnings=(*found.notes, *missing_shards_note(reader, case.analysis.question.filters, result)),
+        profile=engine.profile.name,
+        calibrated=in_force.calibration.threshold is not None,
+        index=reader.info.digest,
+        settings=engine.settings_digest if in_force is engine.settings else in_force.digest,
+    )

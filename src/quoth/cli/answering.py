@@ -1,0 +1,184 @@
+"""`quoth ask`, `quoth retrieve` and `quoth batch`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import count
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from quoth.cli import options
+from quoth.errors import QuestionError, QuothError
+from quoth.machine import available_cores
+from quoth.output.render import json_line, outcome_json, trace_json
+from quoth.output.render_retrieval import retrieval_json, retrieval_trace_json
+from quoth.search.question_files import UnreadableLine, read_questions
+from quoth.types import Outcome, Question
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question, or - to read it from standard input.")],
+    index: options.Index = options.DEFAULT_INDEX,
+    as_json: options.AsJson = False,
+    doc: options.Docs = None,
+    tag: options.Tags = None,
+    document_type: options.Types = None,
+    as_of: options.AsOf = None,
+    why: Annotated[bool, typer.Option("--why", help="Show every stage with its scores.")] = False,
+    timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long it took.")] = False,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
+) -> None:
+    """Answer a question with verbatim, cited sentences, or say why not.
+
+    Example: `quoth ask "What soil pH is best for canola?" --why`
+    """
+    started = time.perf_counter()
+    quoth = options.open_quoth(index, config=config, assignments=assignments)
+    text = sys.stdin.read().strip() if question == "-" else question
+    opened = time.perf_counter()
+    asked = quoth.explain(text, filters=options.filters_of(doc, tag, document_type, as_of=as_of))
+    answered = time.perf_counter()
+    if as_json:
+        trace = {"trace": trace_json(asked)} if why else {}
+        typer.echo(json_line(outcome_json(asked.outcome) | trace))
+    else:
+        from quoth.cli.terminal import print_outcome, print_trace
+
+        print_outcome(asked.outcome)
+        if why:
+            print_trace(asked)
+    if timings:
+        typer.echo(f"opened in {opened - started:.3f} s, answered in {answered - opened:.3f} s", err=True)
+
+
+def batch(
+    questions: options.Questions,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write; standard output if absent.")
+    ] = None,
+    index: options.Index = options.DEFAULT_INDEX,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Questions answered at the same time; as many as cores if absent.")
+    ] = None,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Answer many questions; one JSON object a line, in the order of the questions, written as they are answered.
+
+    A JSONL line is `{"id", "question", "doc_scope": [...]?, "filters": {...}?}`. A line that cannot be read is named,
+    the others are answered, and the exit code is 1.
+
+    Example: `quoth batch questions.jsonl -o run.jsonl`
+    """
+    # Each worker embeds its own question; one thread per worker uses the cores best.
+    chosen = any(assignment.startswith("embedding.threads") for assignment in assignments or ())
+    threads = [] if chosen else ["embedding.threads=1"]
+    workers = workers or available_cores()
+    quoth = options.open_quoth(
+        index, config=config, assignments=[*(threads if workers > 1 else []), *(assignments or ())]
+    )
+    quoth.prepare()  # errors in the settings or the model appear before anything is written
+    total = options.line_count(questions)
+    problems: list[tuple[int, str]] = []
+    positions: deque[int] = deque()  # line numbers of the questions being answered
+    with (
+        options.interruptible("the answers written so far are complete lines"),
+        options.lines_of(questions) as lines,
+        _open_output(output, questions=questions) as out,
+        options.progress_bars(quiet=quiet) as progress,
+    ):
+        done = count(1)
+
+        def write(question: Question, outcome: Outcome | QuestionError) -> None:
+            position = positions.popleft()
+            if isinstance(outcome, QuestionError):
+                problems.append((position, f"question {question.id}: {outcome}"))
+            else:
+                out.write(json_line(outcome_json(outcome)) + "\n")
+                out.flush()
+            if progress:
+                progress("answering", next(done), total)
+
+        quoth.answer_each(_readable(lines, problems, positions), write, workers=workers)
+    options.exit_after(problem for _, problem in sorted(problems))
+
+
+def _readable(lines: Iterable[str], problems: list[tuple[int, str]], positions: deque[int]) -> Iterator[Question]:
+    for position, question in enumerate(read_questions(lines)):
+        if isinstance(question, UnreadableLine):
+            problems.append((position, f"line {question.number}: {question.why}"))
+        else:
+            positions.append(position)
+            yield question
+
+
+def _open_output(path: Path | None, *, questions: str) -> nullcontext[TextIO] | TextIO:
+    if path is None:
+        return nullcontext(sys.stdout)
+    options.check_output(path, questions=questions)
+    try:
+        return path.open("w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise QuothError(f"cannot write {path}: {error.strerror}", hint="Choose another file with -o.") from error
+
+
+def retrieve(
+    question: Annotated[str, typer.Argument(help="The question, or - to read it from standard input.")],
+    index: options.Index = options.DEFAULT_INDEX,
+    as_json: options.AsJson = False,
+    context: Annotated[bool, typer.Option("--context", help="Print only the context, as an agent reads it.")] = False,
+    doc: options.Docs = None,
+    tag: options.Tags = None,
+    document_type: options.Types = None,
+    all_types: Annotated[
+        bool, typer.Option("--all-types", help="Search every document type, whatever the question names.")
+    ] = False,
+    as_of: options.AsOf = None,
+    most: Annotated[int | None, typer.Option("--max", min=1, max=100, help="At most so many passages.")] = None,
+    why: Annotated[bool, typer.Option("--why", help="Show every passage that was judged, with its scores.")] = False,
+    timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long each stage took.")] = False,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
+) -> None:
+    """Find the passages that an agent, or a person, should read, with what they are worth and where they stand.
+
+    Example: `quoth retrieve "How high may a fence be?" --as-of 2021-06-01 --context`
+    """
+    if as_json and context:
+        raise typer.BadParameter("choose one of --json and --context; the JSON holds the context")
+    given = [*(assignments or ()), *(["retrieval.detect_types=false"] if all_types else [])]
+    started = time.perf_counter()
+    quoth = options.open_quoth(index, config=config, assignments=given)
+    text = sys.stdin.read().strip() if question == "-" else question
+    marks = [("open", time.perf_counter())]
+    retrieved = quoth.explain_retrieval(
+        text,
+        filters=options.filters_of(doc, tag, document_type, as_of=as_of),
+        most=most,
+        done=lambda stage: marks.append((stage, time.perf_counter())),
+    )
+    if as_json:
+        trace = {"trace": retrieval_trace_json(retrieved)} if why else {}
+        typer.echo(json_line(retrieval_json(retrieved.retrieval) | trace))
+    elif context:
+        typer.echo(retrieved.retrieval.context.text, nl=False)
+        for note in filter(None, (retrieved.retrieval.message, retrieved.retrieval.warning)):
+            typer.echo(f"note: {note}", err=True)
+    else:
+        from quoth.cli.terminal import print_retrieval, print_retrieval_trace
+
+        print_retrieval(retrieved.retrieval)
+        if why:
+            print_retrieval_trace(retrieved)
+    if timings:
+        times = [started, *(at for _, at in marks)]
+        took = (f"{stage} {1000 * (end - start):.1f} ms" for (stage, end), start in zip(marks, times, strict=False))
+        typer.echo(", ".join(took), err=True)

@@ -1,0 +1,194 @@
+"""Options that several commands share, the files they name, and progress bars."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from quoth.errors import QuothError, SettingsError
+from quoth.library import Quoth
+from quoth.overrides import Overrides, environment_settings, read_settings_file
+from quoth.protocols import Progress
+from quoth.settings import StoreSettings
+from quoth.types import Filters
+from quoth.wiring import open_store
+
+DEFAULT_INDEX = ".quoth"
+CONFIG_NAME = Path("quoth.yaml")
+
+
+def complete_doc_id(context: typer.Context, incomplete: str) -> list[str]:
+    """Return document ids for shell completion; empty without a readable index."""
+    index = context.params.get("index") or os.environ.get("QUOTH_INDEX") or os.environ.get("QUOTH_STORE")
+    try:
+        with closing(open_store(index or DEFAULT_INDEX, store_settings(None, None))) as store, store.read() as reader:
+            return [info.id for info in reader.documents() if info.id.startswith(incomplete)]
+    except QuothError:
+        return []
+
+
+Index = Annotated[
+    str,
+    typer.Option(
+        "--index",
+        "--store",
+        metavar="PLACE",
+        envvar=["QUOTH_INDEX", "QUOTH_STORE"],
+        help="Folder of the index, or the address of a database: `postgresql://user@host/name`.",
+    ),
+]
+Config = Annotated[
+    Path | None, typer.Option("--config", help="Settings file; `quoth.yaml` in this folder when there is one.")
+]
+Assignments = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, e.g. `selection.max_sentences=3`.")
+]
+Docs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--doc", metavar="ID", help="Search only in this document; repeatable.", autocompletion=complete_doc_id
+    ),
+]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="FACET=VALUE", help="Search only under this tag; repeatable.")
+]
+Types = Annotated[
+    list[str] | None, typer.Option("--type", metavar="TYPE", help="Search only in this document type; repeatable.")
+]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="DAY", help="Answer as of this day (YYYY-MM-DD).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+ProfileName = Annotated[
+    str | None,
+    typer.Option(envvar="QUOTH_PROFILE", help="A shipped profile (agriculture, general, governance) or a YAML file."),
+]
+Prune = Annotated[bool, typer.Option("--prune", help="Remove the documents whose files are gone from these folders.")]
+Questions = Annotated[str, typer.Argument(help="Text (one question a line) or JSONL; - for standard input.")]
+
+
+def location_of(index: str, given: Overrides) -> str:
+    """Return the location of an index without its password."""
+    return open_store(index, given.without_profile().store).location
+
+
+def overrides(config: Path | None, assignments: Sequence[str] | None) -> Overrides:
+    """Return the user's settings: file, then environment, then `--set`."""
+    path = config or (CONFIG_NAME if CONFIG_NAME.is_file() else None)
+    return Overrides(
+        file=read_settings_file(path) if path else {},
+        environment=environment_settings(os.environ),
+        flags=dict(pair(assignment, option="--set") for assignment in assignments or ()),
+    )
+
+
+def pair(text: str, *, option: str) -> tuple[str, str]:
+    """Split `key=value`."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        example = {"--set": "selection.max_sentences=3", "--tag": "crop=canola"}[option]
+        raise SettingsError(f"{option} {text} is not KEY=VALUE", hint=f"For example: {option} {example}")
+    return key.strip(), value.strip()
+
+
+def filters_of(
+    docs: Sequence[str] | None, tags: Sequence[str] | None, document_types: Sequence[str] | None, *, as_of: str | None
+) -> Filters:
+    """Return the filters that the options name; a tag is written `crop=canola`."""
+    facets: dict[str, tuple[str, ...]] = {}
+    for text in tags or ():
+        facet, value = pair(text, option="--tag")
+        facets[facet] = (*facets.get(facet, ()), value)
+    return Filters(doc_ids=docs or (), tags=facets, document_types=document_types or (), as_of=as_of)
+
+
+def open_quoth(index: str, *, config: Path | None = None, assignments: Sequence[str] | None = None) -> Quoth:
+    """Open the index for questions; `NoIndex` when there is none."""
+    given = overrides(config, assignments)
+    opened = Quoth(open_store(index, given.without_profile().store), given)
+    _ = opened.info
+    return opened
+
+
+def store_settings(config: Path | None, assignments: Sequence[str] | None) -> StoreSettings:
+    return overrides(config, assignments).without_profile().store
+
+
+@contextmanager
+def interruptible(message: str) -> Iterator[None]:
+    """On Ctrl-C, say what was done so far and exit with 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: {message}", err=True)
+        raise typer.Exit(130) from None
+
+
+def print_values(values: Mapping[str, object]) -> None:
+    for key, value in values.items():
+        typer.echo(f"{key:<11} {value:,}" if key in {"documents", "sentences", "bytes"} else f"{key:<11} {value}")
+
+
+def exit_after(problems: Iterable[str]) -> None:
+    """Print what went wrong; exit with 1 if anything did."""
+    lines = list(problems)
+    for line in lines:
+        typer.secho(line, err=True, fg="yellow")
+    if lines:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def progress_bars(*, quiet: bool = False) -> Iterator[Progress | None]:
+    """Yield a function that draws a bar for each kind of work; None when stderr is no terminal, or `quiet`."""
+    if quiet or not (sys.stderr and sys.stderr.isatty()):
+        yield None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("{task.description:<12}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, progress.TaskID] = {}
+
+        def report(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total or None)
+            bars.update(tasks[what], completed=done, total=total or None)
+
+        yield report
+
+
+def lines_of(source: str) -> TextIO:
+    """Open a file of UTF-8 lines; an invalid byte becomes a lone surrogate, so that only its line is refused."""
+    if source == "-":
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape", newline="\n")
+    try:
+        return Path(source).open(encoding="utf-8", errors="surrogateescape", newline="\n")
+    except OSError as error:
+        raise QuothError(f"cannot read {source}: {error.strerror}", hint="Give a file with questions.") from error
+
+
+def line_count(source: str) -> int:
+    """Count the questions of a file for the progress bar; 0 for a pipe, which cannot be read twice."""
+    if not Path(source).is_file():
+        return 0
+    with lines_of(source) as lines:
+        return sum(1 for line in lines if line.strip())
+
+
+def check_output(path: Path, *, questions: str) -> None:
+    """Raise when the output would overwrite the questions."""
+    if path.exists() and Path(questions).exists() and path.samefile(questions):
+        raise QuothError(f"{path} holds the questions", hint="Choose another file with -o.")

@@ -1,0 +1,197 @@
+"""The parallel half of an ingest, on Ray Data: files -> documents -> runs of sentences -> vectors -> batches.
+
+Only small values return to the driver: which files are unchanged, which cannot be read, and which batches were written.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from quoth.cluster import embedded_batches as batches
+from quoth.cluster.embedded_batches import EmbeddedBatch, IngestTarget, PendingBatch, PendingRun, SentenceRun
+from quoth.cluster.ray_session import native_stderr_silenced
+from quoth.documents.changes import FileReader, changed_file, extract_text
+from quoth.documents.files import SourceFile
+from quoth.documents.split_document import ExtractedFile, split_document
+from quoth.documents.worker.pool import Extraction
+from quoth.errors import ClusterFault, QuothError, UnreadableFile
+from quoth.wiring import open_embedder
+
+_MOST_BYTES = 8 * 2**20
+"""The most bytes of a batch, unless a single run is larger."""
+_DEATHS = 4
+"""How many processes in a row may die while they start. For later deaths, Ray's limit is half an hour without
+progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileToRead:
+    """A file, the fingerprint of its document in the index, and what is not embedded; see `EmbeddedRuns.missing`.
+
+    A file that only moved with its folder counts as unchanged: the index keeps the folder that it was read from.
+    """
+
+    file: SourceFile
+    indexed: str | None
+    missing: Mapping[str, frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class FileGroup:
+    """Files of one shard that are read together."""
+
+    shard: int
+    files: tuple[FileToRead, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReport:
+    """What became of a group of files. `changed` holds ids with fingerprints, `refused` ids with errors."""
+
+    files: int
+    unchanged: int
+    changed: tuple[tuple[str, str], ...]
+    refused: tuple[tuple[str, UnreadableFile], ...]
+
+
+PipelineResult = GroupReport | EmbeddedBatch | QuothError
+
+
+class ReadFiles:
+    """Reads, extracts, splits and tags the files of a group, one file at a time."""
+
+    def __init__(self, target: IngestTarget) -> None:
+        self._profile = target.profile
+        self._files = FileReader(target.profile, max_file_mb=target.settings.ingest.max_file_mb)
+        self._extraction = Extraction(replace(target.settings.ingest, workers=1))
+
+    def __call__(self, batch: Mapping[str, Sequence[FileGroup]]) -> Iterator[dict[str, list[object]]]:
+        for group in batch["group"]:
+            try:
+                for result in self.read(group):
+                    yield {"read": [result]}
+            except QuothError as error:
+                yield {"read": [error]}
+
+    def read(self, group: FileGroup) -> Iterator[PendingBatch | GroupReport]:
+        """Yield the batches of a group, and then the report on its files."""
+        unchanged: list[str] = []
+        changed: list[tuple[str, str]] = []
+        refused: list[tuple[str, UnreadableFile]] = []
+
+        def runs() -> Iterator[PendingRun]:
+            for wanted in group.files:
+                doc_id = wanted.file.doc_id
+                try:
+                    opened = self._files.open(wanted.file)
+                    if opened.fingerprint == wanted.indexed:
+                        unchanged.append(doc_id)
+                        continue
+                    missing = wanted.missing.get(opened.fingerprint)
+                    if missing != frozenset():  # an earlier run has not embedded all of it
+                        yield from self._runs(extract_text(opened, self._extraction), missing)
+                    changed.append((doc_id, opened.fingerprint))
+                except UnreadableFile as error:
+                    refused.append((doc_id, error))
+
+        yield from _in_batches(group.shard, runs())
+        yield GroupReport(len(group.files), len(unchanged), tuple(changed), tuple(refused))
+
+    def _runs(self, file: ExtractedFile, missing: frozenset[int] | None) -> Iterator[PendingRun]:
+        """Yield the runs that are missing; None means all."""
+        document = split_document(file, self._profile)
+        texts = [sentence.search_text for sentence in document.sentences if sentence.kind.evidence]
+        starts = range(0, max(len(texts), 1), batches.MOST_SENTENCES)
+        for number, start in enumerate(starts):
+            if missing is None or number in missing:
+                yield PendingRun(
+                    SentenceRun(changed_file(file), file.fingerprint, number, len(starts)),
+                    batches.pack_document(file) if number == 0 else b"",
+                    tuple(texts[start : start + batches.MOST_SENTENCES]),
+                )
+
+    def __del__(self) -> None:  # Ray ends its processes without notice
+        self._extraction.__exit__(None, None, None)
+
+
+def _in_batches(shard: int, runs: Iterable[PendingRun]) -> Iterator[PendingBatch]:
+    """Collect runs until they fill a batch."""
+    batch: list[PendingRun] = []
+    sentences = size = 0
+    for run in runs:
+        run_size = len(run.document) + sum(map(len, run.texts))
+        if batch and (sentences + len(run.texts) > batches.MOST_SENTENCES or size + run_size > _MOST_BYTES):
+            yield PendingBatch(shard, tuple(batch))
+            batch, sentences, size = [], 0, 0
+        batch.append(run)
+        sentences += len(run.texts)
+        size += run_size
+    if batch:
+        yield PendingBatch(shard, tuple(batch))
+
+
+class EmbedBatches:
+    """Embeds batches and writes them. The model is loaded for the first batch, if there is one."""
+
+    def __init__(self, target: IngestTarget) -> None:
+        self._target = target
+
+    def __call__(
+        self, batch: Mapping[str, Sequence[PendingBatch | PipelineResult]]
+    ) -> Iterator[dict[str, list[PipelineResult]]]:
+        for read in batch["read"]:
+            try:
+                yield {"result": [self.embed(read) if isinstance(read, PendingBatch) else read]}
+            except QuothError as error:
+                yield {"result": [error]}
+
+    def embed(self, batch: PendingBatch) -> EmbeddedBatch:
+        """Embed and write a batch, unless an earlier attempt already wrote it."""
+        target = self._target
+        name = batches.name_of(target.key, batch)
+        if (written := batches.find(target.location, name)) is not None:
+            return written
+        embedder = open_embedder(target.settings.embedding)
+        if embedder.identity != target.model:
+            raise ClusterFault(
+                f"a node of the cluster has other files of the model {target.model.name} than this machine",
+                hint="Give every node the same files; see embedding.path.",
+            )
+        vectors, tokens = embedder.embed_tokens([text for run in batch.runs for text in run.texts])
+        return batches.write(target.location, name, batch, vectors=vectors, tokens=tokens, model=target.model)
+
+
+def run(target: IngestTarget, groups: Sequence[FileGroup], *, workers: int, gpus: float) -> Generator[PipelineResult]:
+    """Work through the groups on the cluster; yield the results in any order."""
+    from ray.data import ActorPoolStrategy, DataContext, from_items
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    context = DataContext.get_current()
+    context.enable_progress_bars = False
+    context.target_max_block_size = 1  # one batch in a block, so that a large document is spread over processes
+    context.max_consecutive_actor_init_deaths = _DEATHS
+    most = max(1, min(workers, len(groups)))
+    rows = (
+        from_items([{"group": group} for group in groups], override_num_blocks=len(groups))
+        .map_batches(
+            ReadFiles,
+            fn_constructor_args=[target],
+            batch_size=1,
+            num_cpus=0,  # the embedders take all CPUs, and readers run beside them
+            compute=ActorPoolStrategy(min_size=1, max_size=most),
+        )
+        .map_batches(
+            EmbedBatches,
+            fn_constructor_args=[target],
+            batch_size=1,
+            num_cpus=1,
+            num_gpus=gpus or None,
+            compute=ActorPoolStrategy(min_size=1, max_size=workers, initial_size=most),
+        )
+        .iter_rows()
+    )
+    with native_stderr_silenced():  # a warning for each process: it could not be restarted without this one
+        for row in rows:
+            yield row["result"]

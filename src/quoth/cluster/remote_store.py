@@ -1,0 +1,307 @@
+"""A sharded index whose shards are in other processes: all are called at once, and missing ones are named.
+
+Threads look for new generations and for shards that answer again, so that no question waits for either.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from quoth.cluster.remote_shard import RemoteShard, ReplyCache, ShardHealth, Transport
+from quoth.errors import IndexFault, QuothError, ShardLost, ShardMissing
+from quoth.stores.embedded.generations import Layout
+from quoth.stores.sharded import ShardedStore
+from quoth.stores.sharded import cluster_manifest as manifest
+from quoth.stores.sharded.cluster_manifest import ClusterManifest
+from quoth.stores.sharded.shard_protocol import shard_name
+from quoth.stores.sharded.sharded_reader import ShardedReader
+from quoth.types import ShardState
+
+_T = TypeVar("_T")
+_AGAIN_SECONDS = 5.0
+"""A generation that could not be opened is tried again after this time."""
+_CACHE_BYTES = 256 * 2**20
+_MOST_THREADS = 256
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Generation:
+    """A generation of the index, and its shards."""
+
+    cluster: ClusterManifest
+    version: str
+    shards: tuple[RemoteShard, ...]
+    health: ShardHealth
+    checked: set[int]
+    """The numbers of the shards that were compared with the manifest. Others are never put into service."""
+
+
+class RemoteStore(ShardedStore):
+    """Implements `protocols.RemoteShards`.
+
+    If a shard does not answer, a question goes on without it, and the reader names it. A `strict` store raises instead,
+    and stays with its first generation. The first question waits `first_seconds` for the shards to be opened, or
+    without limit if the store is strict.
+    """
+
+    _unwritable = ("is served by a cluster, and is not written through it", "Use quoth cluster ingest.")
+
+    def __init__(
+        self,
+        place: Path | str,
+        transport: Transport,
+        *,
+        layout: Layout,
+        strict: bool = False,
+        first_seconds: float = 3.0,
+        poll_seconds: float = 1.0,
+    ) -> None:
+        super().__init__(place, **asdict(layout))
+        self._transport = transport
+        self._strict = strict
+        self._first_seconds = first_seconds
+        self._poll_seconds = poll_seconds
+        self._loading = threading.Lock()
+        self._serving: _Generation | None = None
+        self._pool = _new_pool()
+        self._stop = threading.Event()
+        self._refused: tuple[str, float] | None = None
+        self._trouble = ""
+
+    @contextmanager
+    def read(self) -> Iterator[ShardedReader]:
+        serving = self._current()
+        missing = {} if self._strict else serving.health.missing()
+        shards = [None if number in missing else shard for number, shard in enumerate(serving.shards)]
+        entries = [shard.entry for shard in shards if shard is not None]
+        if not entries:
+            raise ShardMissing("every shard", next(iter(missing.values()), "there is none"))
+        evidence = sum(entry.evidence for entry in entries)
+        held = replace(  # the counts are of the shards that answer; the digest is of what was published
+            serving.cluster.info,
+            documents=sum(entry.documents for entry in entries),
+            sentences=sum(entry.sentences for entry in entries),
+        )
+        yield ShardedReader(
+            shards,
+            held,
+            evidence=evidence,
+            terms=sum(entry.terms for entry in entries),
+            partitions=self._layout.partitions(evidence),
+            each=self._at_once,
+        )
+
+    def close(self) -> None:
+        with self._lock:
+            self._stop.set()
+            self._stop = threading.Event()
+            pool, self._pool, self._serving = self._pool, _new_pool(), None
+        pool.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def trouble(self) -> str:
+        """A message for operators when the published generation may not be in service; empty if it is."""
+        return self._trouble
+
+    def states(self) -> tuple[ShardState, ...]:
+        """Return the state of each shard; nothing before the first question."""
+        with self._lock:
+            serving = self._serving
+        return () if serving is None else serving.health.states()
+
+    # Calls
+
+    def _at_once(self, ask: Callable[[int], _T], shards: Sequence[int]) -> list[_T]:
+        """Call several shards, the last one in this thread. Wait for all: each call has its own time limit.
+
+        So a caller that retries knows every shard that did not answer, and not only the first.
+        """
+
+        def attempt(shard: int) -> _T | ShardLost:
+            try:
+                return ask(shard)
+            except ShardLost as lost:
+                return lost
+
+        others = self._pool.map(attempt, shards[:-1])
+        last = [attempt(shard) for shard in shards[-1:]]
+        replies = []
+        for reply in (*others, *last):
+            if isinstance(reply, ShardLost):
+                raise reply
+            replies.append(reply)
+        return replies
+
+    # Generations
+
+    def _cluster(self) -> ClusterManifest:
+        return self._current().cluster
+
+    def _current(self) -> _Generation:
+        with self._lock:
+            if self._serving is not None:
+                return self._serving
+        with self._loading:  # one thread opens the shards, and the others wait for it
+            with self._lock:
+                if self._serving is not None:
+                    return self._serving
+                stop = self._stop
+            serving = self._open_first()
+            with self._lock:
+                self._serving = serving
+            if not self._strict:
+                for watch in (self._watch_shards, self._watch_generations):
+                    threading.Thread(target=watch, args=(stop,), name=watch.__name__, daemon=True).start()
+            return serving
+
+    def _open_first(self) -> _Generation:
+        """Open the first generation. A strict store waits for all shards.
+
+        Otherwise the wait is as long as a question can take, and late shards are missing until they are open.
+        """
+        serving = self._generation(*manifest.versioned(self._location))
+        opening = self._open_shards(serving, seconds=None if self._strict else self._first_seconds)
+        if self._strict:
+            _raise_first(opening)
+        for number, future in enumerate(opening):
+            if not future.done():
+                serving.health.lost(number, f"it has not been opened within {self._first_seconds:g} s")
+            elif (error := future.exception()) is not None and not isinstance(error, ShardLost):
+                serving.health.lost(number, f"{type(error).__name__}: {error}")
+        return serving
+
+    def _generation(self, cluster: ClusterManifest, version: str) -> _Generation:
+        health = ShardHealth(len(cluster.shards))
+        cache = ReplyCache(_CACHE_BYTES)
+        shards = tuple(
+            RemoteShard(number, entry, cluster.info, transport=self._transport, health=health, cache=cache)
+            for number, entry in enumerate(cluster.shards)
+        )
+        return _Generation(cluster, version, shards, health, set())
+
+    def _open_shards(self, serving: _Generation, *, seconds: float | None) -> list[Future[None]]:
+        """Have every shard opened by its host, and wait at most so long. Threads that no question needs go on."""
+        total = len(serving.shards)
+        opening = [
+            _in_thread(partial(self._open_shard, serving, number), name=f"opening {shard_name(number, total)}")
+            for number in range(total)
+        ]
+        wait(opening, seconds)
+        return opening
+
+    def _open_shard(self, serving: _Generation, number: int) -> None:
+        """Have a shard opened and compare it with the manifest before it takes part; raise `ShardLost` if it cannot."""
+        try:
+            info = serving.shards[number].call("info")
+            alone = replace(serving.cluster, shards=(serving.cluster.shards[number],))
+            manifest.check(self._location.uri, alone, [info])
+        except ShardLost:
+            raise  # `call` has noted it
+        except IndexFault as fault:
+            raise serving.health.lost(number, str(fault)) from fault
+        serving.checked.add(number)
+        serving.health.back(number)
+
+    # Watching
+
+    def _watch_shards(self, stop: threading.Event) -> None:
+        """Check shards until `stop`. A shard that hangs does not hold up the others."""
+        checking: set[tuple[str, int]] = set()
+        while not stop.wait(self._poll_seconds):
+            with self._lock:
+                serving = self._serving
+            if serving is None:
+                return
+            for number in serving.health.due():
+                if (serving.version, number) not in checking:
+                    checking.add((serving.version, number))
+                    _in_thread(partial(self._check_shard, serving, number, checking), name="checking a shard")
+
+    def _check_shard(self, serving: _Generation, number: int, checking: set[tuple[str, int]]) -> None:
+        try:
+            if number in serving.checked:
+                serving.shards[number].call("ping")
+                serving.health.back(number)
+            else:
+                self._open_shard(serving, number)
+        except ShardLost:
+            pass  # it is noted, and checked again later
+        finally:
+            checking.discard((serving.version, number))
+
+    def _watch_generations(self, stop: threading.Event) -> None:
+        """Look for new generations until `stop`. Opening one may take long; shards are checked meanwhile."""
+        while not stop.wait(self._poll_seconds):
+            try:
+                self._look_for_newer(stop)
+            except Exception as error:  # whatever it is, it may be gone next time
+                if not stop.is_set():
+                    self._complain(f"the manifest of the index at {self._location.uri} cannot be looked at: {error}")
+
+    def _look_for_newer(self, stop: threading.Event) -> None:
+        """Open a new generation, and only then put it into service; running questions finish in the previous one."""
+        with self._lock:
+            serving = self._serving
+        found = self._location.get(manifest.NAME)
+        if serving is None:
+            return
+        if found is None:
+            self._complain(f"there is no index at {self._location.uri} any more; the last generation stays in service")
+            return
+        content, version = found
+        if version == serving.version:
+            self._trouble = ""
+            return
+        if self._refused is not None and self._refused[0] == version and time.monotonic() < self._refused[1]:
+            return
+        try:
+            newer = self._generation(manifest.parsed(content, self._location.uri), version)
+            _raise_first(self._open_shards(newer, seconds=None))
+        except QuothError as fault:
+            self._refused = version, time.monotonic() + _AGAIN_SECONDS
+            self._complain(f"a new generation cannot be opened, and the one before stays in service: {fault}")
+            return
+        with self._lock:
+            if stop.is_set():
+                return
+            self._serving = newer
+        self._trouble = ""
+        _log.warning("generation %d is in service", newer.cluster.info.generation)
+
+    def _complain(self, trouble: str) -> None:
+        if trouble != self._trouble:  # once, not every time
+            self._trouble = trouble
+            _log.error("%s", trouble)
+
+
+def _new_pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="asking")
+
+
+def _raise_first(opening: Sequence[Future[None]]) -> None:
+    for future in opening:
+        future.result()
+
+
+def _in_thread(work: Callable[[], _T], *, name: str) -> Future[_T]:
+    """Run `work`, which may take long, in a daemon thread of its own."""
+    result: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return result

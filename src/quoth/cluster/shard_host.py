@@ -1,0 +1,204 @@
+"""Open shards on the first call for them, answer calls from other processes, and keep them open for the next."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from quoth.errors import IndexDamaged, IndexMismatch, NoIndex, QuothError
+from quoth.protocols import Neighbours
+from quoth.settings import StoreSettings
+from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.embedded.embedded_reader import EmbeddedReader
+from quoth.stores.embedded.generations import Layout
+from quoth.stores.locations import open_location
+from quoth.stores.sharded import cluster_manifest as manifest
+from quoth.stores.sharded.cluster_manifest import ShardEntry
+from quoth.stores.sharded.local_shard import LocalShard
+from quoth.stores.sharded.shard_copies import ShardCopy, fetch_shard
+from quoth.types import Document, Sentence
+
+Neighbourhood: TypeAlias = tuple[tuple[tuple[Sentence, Neighbours], ...], Document | None]
+"""Consecutive sentences, each with its neighbours, and their document if that is short."""
+
+Version: TypeAlias = tuple[str, int, str]
+"""The folder, generation and digest of a shard."""
+
+_IDLE_SECONDS = 300.0
+"""How long an unused shard stays open after it was replaced: questions may still be running on it."""
+_AGAIN_SECONDS = 5.0
+"""A damaged shard is opened again after this time at the earliest, and after twice the time that opening it took."""
+_BACK, _AHEAD = 2, 3
+_SHORT_TEXT = 64 * 2**10
+_SMALLEST_PARTITION = 4096
+"""The smallest partition of an index, as every store has it by default."""
+
+
+@dataclass(slots=True)
+class _HostedShard:
+    """A shard, if it is open. `fault` is why it could not be opened last, and `retry_at` when to try again."""
+
+    entry: ShardEntry
+    used: float
+    opened: tuple[EmbeddedStore, ShardCopy] | None = None
+    fault: Exception | None = None
+    retry_at: float = 0.0
+    opening: threading.Lock = field(default_factory=threading.Lock)
+
+    def close(self) -> None:
+        if self.opened is not None:
+            self.opened[0].close()
+
+
+def version_of(entry: ShardEntry) -> Version:
+    return entry.folder, entry.generation, entry.digest
+
+
+def layout_of(settings: StoreSettings) -> Layout:
+    return Layout(settings.faiss_threshold, _SMALLEST_PARTITION)
+
+
+class ShardHost:
+    """Answers calls to the shards of the index at `place`. Threads may share it.
+
+    Shards in object storage are copied to `cache`; `layout` is the layout of the whole index.
+    """
+
+    def __init__(self, place: str, *, cache: Path, layout: Layout) -> None:
+        self._place = open_location(place)
+        self._cache = cache
+        self._layout = layout
+        self._lock = threading.Lock()
+        self._shards: dict[Version, _HostedShard] = {}
+
+    def call(self, entry: ShardEntry, method: str, args: Sequence[Any]) -> Any:  # noqa: ANN401 - as the method gives
+        """Return what `Shard` or `Reader` would; raise `IndexFault` if the shard does not match its entry."""
+        store, _copy = self._opened(entry)  # the copy lasts as long as this value
+        with suppress(NoIndex), store.read() as reader:
+            if (reader.info.generation, reader.info.digest) != (entry.generation, entry.digest):
+                raise IndexMismatch(
+                    f"the shard {entry.folder} of the index at {self._place.uri} was changed after it was published",
+                    hint=manifest.PUBLISH,
+                )
+            return _METHODS[method](LocalShard(reader, entry.terms), reader, *args)
+        raise IndexDamaged(
+            f"the shard {entry.folder} of the index at {self._place.uri} is missing", hint=manifest.PUBLISH
+        )
+
+    def entry(self, version: Version) -> ShardEntry | None:
+        """Return the entry of a shard that is open here; None if it is not."""
+        with self._lock:
+            shard = self._shards.get(version)
+        return shard.entry if shard is not None and shard.opened is not None else None
+
+    def check(self) -> None:
+        """Raise `IndexFault` if shards are open and none of them can be read. Opens nothing."""
+        with self._lock:
+            stores = [shard.opened[0] for shard in self._shards.values() if shard.opened is not None]
+        fault: QuothError | None = None
+        for store in stores:
+            try:
+                with store.read():
+                    return
+            except QuothError as error:
+                fault = error
+        if fault is not None:
+            raise fault
+
+    def close_idle(self, keep: Collection[ShardEntry]) -> bool:
+        """Close the shards that are not in `keep` and were not used for a while; return whether there were any."""
+        keep_versions = {version_of(entry) for entry in keep}
+        before = time.monotonic() - _IDLE_SECONDS
+        with self._lock:
+            idle = [
+                version
+                for version, shard in self._shards.items()
+                if version not in keep_versions and shard.used < before and not shard.opening.locked()
+            ]
+            closing = [self._shards.pop(version) for version in idle]
+        for shard in closing:
+            shard.close()
+        return bool(closing)
+
+    def close(self) -> None:
+        with self._lock:
+            closing, self._shards = self._shards, {}
+        for shard in closing.values():
+            shard.close()
+
+    def _opened(self, entry: ShardEntry) -> tuple[EmbeddedStore, ShardCopy]:
+        """Return the open shard. One thread opens it, perhaps for minutes, and the others wait; other shards answer."""
+        with self._lock:
+            began = time.monotonic()
+            shard = self._shards.setdefault(version_of(entry), _HostedShard(entry, began))
+            shard.used = began
+        fault = shard.fault
+        with shard.opening:
+            # Comparing all files of a damaged shard again would cost much, and tell nothing.
+            if shard.fault is not None and (shard.fault is not fault or time.monotonic() < shard.retry_at):
+                raise shard.fault
+            if shard.opened is None:
+                try:
+                    copy = fetch_shard(self._place, entry, cache=self._cache)
+                    shard.opened = EmbeddedStore(copy.folder, **asdict(self._layout)), copy
+                except Exception as error:
+                    now = time.monotonic()
+                    again = max(_AGAIN_SECONDS, 2 * (now - began)) if isinstance(error, IndexDamaged) else 0.0
+                    shard.fault, shard.retry_at = error, now + again
+                    raise
+                shard.fault = None
+            return shard.opened
+
+
+def _neighbourhoods(reader: EmbeddedReader, sentences: Sequence[Sentence]) -> tuple[Neighbourhood, ...]:
+    """Return a neighbourhood for each sentence. Only the first sentence of a document comes with the document."""
+    first = {sentence.doc_id: sentence for sentence in reversed(sentences)}
+    return tuple(
+        (
+            _around(reader, sentence),
+            _short_document(reader, sentence.doc_id) if first[sentence.doc_id] is sentence else None,
+        )
+        for sentence in sentences
+    )
+
+
+def _around(reader: EmbeddedReader, sentence: Sentence) -> tuple[tuple[Sentence, Neighbours], ...]:
+    """Include a few sentences before and after: a caller that wants the neighbours of one goes on to theirs."""
+    neighbours = reader.neighbours([sentence])[0]
+    found = [(sentence, neighbours)]
+    for side, count in ((0, _BACK), (1, _AHEAD)):
+        current = neighbours[side]
+        for _ in range(count):
+            if current is None:
+                break
+            found.append((current, reader.neighbours([current])[0]))
+            current = found[-1][1][side]
+    return tuple(found)
+
+
+def _short_document(reader: EmbeddedReader, doc_id: str) -> Document | None:
+    infos = reader.documents([doc_id])
+    return reader.document(doc_id) if infos and infos[0].characters <= _SHORT_TEXT else None
+
+
+_METHODS: Mapping[str, Callable[..., Any]] = {
+    "info": lambda _, reader: reader.info,
+    "ping": lambda _, reader: None,
+    "counts": lambda shard, reader, terms, variants: (reader.frequencies(terms), shard.held(variants)),
+    "search": lambda shard, _, query: shard.search(query),
+    "scores": lambda shard, _, weights, rows, partitions: shard.scores(weights, rows, partitions=partitions),
+    "candidates": lambda shard, _, query, chosen: shard.candidates(query, chosen),
+    "document": lambda _, reader, doc_id: reader.document(doc_id),
+    "documents": lambda _, reader, ids: reader.documents(ids),
+    "sentences": lambda _, reader, doc_id: tuple(reader.sentences(doc_id)),
+    "passages": lambda _, reader, doc_id: reader.passages(doc_id),
+    "page": lambda _, reader, doc_id, number: reader.page(doc_id, number),
+    "around": lambda _, reader, sentences: _neighbourhoods(reader, sentences),
+    "vectors": lambda _, reader, doc_id: reader.vectors(doc_id),
+}
+"""The calls that other processes may make: a fixed list, never the name of an attribute."""

@@ -1,0 +1,194 @@
+"""Detect which files changed, and extract, split and tag those that did.
+
+A file's fingerprint covers its bytes, its metadata, the profile and the versions of what reads it: as long as it equals
+the stored one, the stored document is up to date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from quoth.documents.files import CorpusFiles, SourceFile, read_bytes, root_name
+from quoth.documents.formats.recognition import AS_TEXT
+from quoth.documents.ingest_report import ChangedFile, FileOutcomes
+from quoth.documents.split_document import ExtractedFile, split_document
+from quoth.documents.worker.pool import Extraction
+from quoth.documents.worker.process import version
+from quoth.domain.manifest import ManifestRule, fields_beside, fields_for, merged, read_manifest
+from quoth.domain.profile import Profile
+from quoth.errors import SettingsError, UnreadableFile
+from quoth.language.boundaries import SPLITTER_VERSION
+from quoth.protocols import Progress
+from quoth.settings import IngestSettings
+from quoth.types import SplitDocument, StoredDocument
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+_LONGEST_ID = 2_000
+"""Bytes of a document's id: what a database can still index."""
+
+
+def changed_documents(
+    files: CorpusFiles,
+    *,
+    stored: Mapping[str, StoredDocument],
+    outcomes: FileOutcomes,
+    profile: Profile,
+    settings: IngestSettings,
+    profile_changed: bool,
+    progress: Progress | None,
+) -> Generator[SplitDocument]:
+    """Yield the documents that are new or differ from what is `stored`, in order of their ids.
+
+    `outcomes` learns what became of each file. Raise `SettingsError` when the profile changed and a stored document
+    cannot be read again.
+    """
+    reader = FileReader(profile, max_file_mb=settings.max_file_mb)
+    extraction = Extraction(settings)
+
+    def extract_if_changed(file: SourceFile) -> ExtractedFile | None:
+        opened = reader.open(file)
+        known = stored.get(file.doc_id)
+        if known and known.fingerprint == opened.fingerprint and known.root == root_name(file.root):
+            return None
+        return extract_text(opened, extraction)
+
+    # The extraction ends before the pool does, so that an interrupted run does not wait for files it no longer needs.
+    with (
+        ThreadPoolExecutor(extraction.workers) as pool,
+        extraction,
+        closing(_in_order(pool, extract_if_changed, files.files, ahead=2 * extraction.workers)) as results,
+    ):
+        for number, (file, result) in enumerate(results, 1):
+            try:
+                extracted = result()
+                document = split_document(extracted, profile) if extracted else None
+            except UnreadableFile as error:
+                if profile_changed and file.doc_id in stored:
+                    raise unread_under_new_profile(error) from error
+                outcomes.refuse(error, doc_id=file.doc_id)
+                continue
+            finally:
+                if progress:
+                    progress("reading", number, len(files.files))
+            if document is None or extracted is None:
+                outcomes.unchanged += 1
+                continue
+            known = stored.get(file.doc_id)
+            if known and known.fingerprint == extracted.fingerprint:
+                outcomes.unchanged += 1  # the same file under another root, which is all that has to be stored
+            else:
+                outcomes.take(changed_file(extracted))
+            yield document
+
+
+def changed_file(extracted: ExtractedFile) -> ChangedFile:
+    """Return what the report of an ingest needs to know about a file that was read."""
+    return ChangedFile(
+        doc_id=extracted.file.doc_id,
+        root=root_name(extracted.file.root),
+        sha256=extracted.sha256,
+        encoding=extracted.encoding,
+        notes=extracted.extract.notes,
+    )
+
+
+def unread_under_new_profile(error: UnreadableFile) -> SettingsError:
+    """Return the error for a stored document that would keep the tags of the old profile."""
+    return SettingsError(f"with another profile every document must be read, but {error}", hint=error.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A file before its text is extracted. `fields` is its metadata from the manifest and the file beside it."""
+
+    file: SourceFile
+    data: bytes
+    sha256: str
+    extractor: str
+    fields: Mapping[str, Any]
+    fingerprint: str
+
+
+class FileReader:
+    """Reads files under one profile. Threads may share it; the manifest of each folder is read once."""
+
+    def __init__(self, profile: Profile, *, max_file_mb: int) -> None:
+        self._profile = profile
+        self._facets = [facet.name for facet in profile.facets]
+        self._max_file_mb = max_file_mb
+        self._manifests: dict[Path, tuple[ManifestRule, ...]] = {}
+
+    def open(self, file: SourceFile) -> OpenedFile:
+        """Return the file's bytes and its fingerprint. Raise `UnreadableFile` when it cannot be read."""
+        _check_id(file.doc_id)
+        fields = merged(fields_for(file.doc_id, self._manifest(file.root)), self._fields_beside(file))
+        data = read_bytes(file.path, label=file.doc_id, most_mb=self._max_file_mb)
+        sha256 = hashlib.sha256(data).hexdigest()
+        extractor = "" if file.format in AS_TEXT else version(file.format)
+        fields_json = json.dumps(fields, sort_keys=True, default=str)
+        identity = [sha256, file.format, extractor, fields_json, self._profile.source, SPLITTER_VERSION]
+        fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+        return OpenedFile(file, data, sha256, extractor, fields, fingerprint)
+
+    def _manifest(self, root: Path) -> tuple[ManifestRule, ...]:
+        if root not in self._manifests:
+            self._manifests[root] = read_manifest(root, facets=self._facets)
+        return self._manifests[root]
+
+    def _fields_beside(self, file: SourceFile) -> dict[str, Any]:
+        try:
+            return fields_beside(file.path, facets=self._facets)
+        except OSError as error:
+            why = f"the file with its metadata cannot be read: {error.strerror}"
+            raise UnreadableFile(file.doc_id, why, hint="Check the rights of the file.") from error
+        except SettingsError as error:  # it concerns this document alone
+            raise UnreadableFile(file.doc_id, str(error), hint=error.hint) from error
+
+
+def extract_text(opened: OpenedFile, extraction: Extraction) -> ExtractedFile:
+    """Return the file with its text. Raise `UnreadableFile` when there is none."""
+    file = opened.file
+    extract, encoding = extraction.read(opened.data, form=file.format, label=file.doc_id)
+    return ExtractedFile(
+        file, opened.sha256, encoding, opened.extractor, extract, fields=opened.fields, fingerprint=opened.fingerprint
+    )
+
+
+def _check_id(doc_id: str) -> None:
+    """Raise `UnreadableFile` for a name that is not Unicode, which could not be cited, or that is too long."""
+    try:
+        size = len(doc_id.encode())
+    except UnicodeEncodeError as error:
+        shown = doc_id.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise UnreadableFile(shown, "its name is not valid Unicode", hint="Rename the file.") from error
+    if size > _LONGEST_ID:
+        why = f"its path has more than {_LONGEST_ID} bytes"
+        raise UnreadableFile(f"{doc_id[:80]}…", why, hint="Move it up, or ingest a folder nearer to it.")
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, work: Callable[[_Item], _Result], items: Iterable[_Item], *, ahead: int
+) -> Generator[tuple[_Item, Callable[[], _Result]]]:
+    """Yield each item with a function that returns its result or raises its error, working `ahead` items in advance."""
+    waiting: deque[tuple[_Item, Future[_Result]]] = deque()
+    try:
+        for item in items:
+            waiting.append((item, pool.submit(work, item)))
+            if len(waiting) > ahead:
+                first, future = waiting.popleft()
+                yield first, future.result
+        while waiting:
+            first, future = waiting.popleft()
+            yield first, future.result
+    finally:
+        for _, future in waiting:
+            future.cancel()

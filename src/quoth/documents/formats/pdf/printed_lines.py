@@ -1,0 +1,259 @@
+"""What is printed on a PDF page: fragments of text with their boxes, the lines they form, and ruled lines.
+
+Boxes are in points from the top left corner of the page as it is shown. The other measures of a `Fragment` are in its
+own direction of reading, so that text printed sideways is laid out by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, TypeAlias, TypeVar
+from unicodedata import bidirectional
+
+import numpy as np
+from numpy.typing import NDArray
+
+Boxes: TypeAlias = NDArray[np.float32]
+"""One row for each code point: left, top, right, bottom; four zeros for a code point that is not on the page."""
+NO_BOXES: Boxes = np.zeros((0, 4), dtype=np.float32)
+
+SLANTED = 4
+"""The direction of text that is not turned by quarters, such as a watermark."""
+
+T = TypeVar("T")
+
+_SPACE = 0.14  # of the type size: a gap between two fragments that is a space between words
+_CELL_GAP = 1.0  # of the type size: a gap that may part two cells of a table
+_AROUND = 12  # lines before and after a line that show how wide its column is
+_OVERLAP = 0.5  # of the lower of two heights, for fragments to share a line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragment:
+    """Characters drawn one after the other on one baseline in one size, without surrounding space."""
+
+    text: str
+    boxes: Boxes
+    left: float
+    right: float
+    top: float
+    bottom: float
+    baseline: float
+    size: float
+    bold: bool
+    fixed: bool
+    """Whether all letters of the font have the same width."""
+    spaced: bool
+    """Whether a space was drawn before it."""
+    direction: int
+    """Quarter turns against the clock, or `SLANTED`."""
+    confidence: float | None
+    """The confidence of text recognition from 0 to 1; None for text that the PDF holds."""
+
+    @property
+    def middle(self) -> float:
+        return (self.top + self.bottom) / 2
+
+
+class HorizontalRule(NamedTuple):
+    """A thin horizontal line, as in tables and above footnotes."""
+
+    y: float
+    left: float
+    right: float
+
+
+class VerticalRule(NamedTuple):
+    """A thin vertical line."""
+
+    x: float
+    top: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrintedPage:
+    """The text and the ruled lines of one page. `number` counts from 1."""
+
+    number: int
+    width: float
+    height: float
+    fragments: tuple[Fragment, ...]
+    rules: tuple[HorizontalRule, ...]
+    vertical_rules: tuple[VerticalRule, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoxedText:
+    """Text with a box for each code point. `joined` keeps the boxes and the confidences with the text."""
+
+    text: str
+    boxes: Boxes
+    confidences: tuple[tuple[int, float], ...]
+    """Lengths in code points, each with its confidence; -1 for text that was not recognised."""
+
+
+def joined(texts: Iterable[BoxedText], gap: str) -> BoxedText:
+    """Join texts with `gap`, which has no box, between them."""
+    between = BoxedText(gap, np.zeros((len(gap), 4), dtype=np.float32), ((len(gap), -1.0),))
+    parts = [part for text in texts for part in (between, text)][1:]
+    return BoxedText(
+        "".join(part.text for part in parts),
+        np.concatenate([NO_BOXES, *(part.boxes for part in parts)]),
+        tuple(run for part in parts for run in part.confidences),
+    )
+
+
+def boxed(fragment: Fragment) -> BoxedText:
+    confidence = -1.0 if fragment.confidence is None else fragment.confidence
+    return BoxedText(fragment.text, fragment.boxes, ((len(fragment.text), confidence),))
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedLine:
+    """A line. `column_edges` are the left and right edges of the lines of the same size around it."""
+
+    page: int
+    column_index: int
+    """The column of the page, counted in reading order."""
+    fragments: tuple[Fragment, ...]
+    left: float
+    right: float
+    top: float
+    bottom: float
+    baseline: float
+    size: float
+    bold: bool
+    fixed: bool
+    column_edges: tuple[float, float]
+
+    @cached_property
+    def boxed(self) -> BoxedText:
+        return text_of(self.fragments)
+
+    @property
+    def text(self) -> str:
+        return self.boxed.text
+
+    @cached_property
+    def cells(self) -> list[list[Fragment]]:
+        """The fragments between wide gaps."""
+        return runs(self.fragments, lambda cell, item: item.left - cell[-1].right < _CELL_GAP * self.size)
+
+
+def runs(items: Iterable[T], together: Callable[[list[T], T], bool]) -> list[list[T]]:
+    """Split items into runs: an item that is `together` with the run before it joins that run."""
+    found: list[list[T]] = []
+    for item in items:
+        if found and together(found[-1], item):
+            found[-1].append(item)
+        else:
+            found.append([item])
+    return found
+
+
+def extent(items: Iterable[Fragment | PrintedLine]) -> tuple[float, float]:
+    """Return the left edge of the leftmost item, and the right edge of the rightmost."""
+    edges = [(item.left, item.right) for item in items]
+    return min(left for left, _ in edges), max(right for _, right in edges)
+
+
+def lines_of(fragments: Sequence[Fragment], *, page: int, column_index: int) -> list[PrintedLine]:
+    """Return the lines of one column of a page from top to bottom."""
+    rows: list[list[Fragment]] = []
+    main: Fragment | None = None  # the largest fragment of the last row
+    for item in sorted(fragments, key=lambda item: (item.baseline, item.left)):
+        if main is not None and _shares_line(rows[-1], main, item):
+            rows[-1].append(item)
+            main = max(main, item, key=lambda fragment: fragment.size)
+        else:
+            rows.append([item])
+            main = item
+    return _in_columns([_line(row, page=page, column_index=column_index) for row in _with_raised(rows)])
+
+
+def _in_columns(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
+    """Give each line the edges of the lines around it: a title may run wider than the text below it."""
+    placed = []
+    for index, line in enumerate(lines):
+        near = [
+            other
+            for other in lines[max(0, index - _AROUND) : index + _AROUND + 1]
+            if abs(other.size - line.size) <= 0.08 * line.size
+        ]
+        placed.append(replace(line, column_edges=extent(near)))
+    return placed
+
+
+def _shares_line(row: Sequence[Fragment], main: Fragment, item: Fragment) -> bool:
+    if abs(item.baseline - main.baseline) > 0.5 * max(main.size, item.size):
+        return False
+    overlap = min(main.bottom, item.bottom) - max(main.top, item.top)
+    if overlap < _OVERLAP * min(main.bottom - main.top, item.bottom - item.top):
+        return False
+    # Fragments in the same place on two close baselines are two lines: one would be printed over the other.
+    same_place = any(
+        min(other.right, item.right) - max(other.left, item.left) > 0.5 * item.size for other in row[-_AROUND:]
+    )
+    return not (same_place and abs(item.baseline - main.baseline) > 0.2 * main.size)
+
+
+def _with_raised(rows: Sequence[list[Fragment]]) -> list[list[Fragment]]:
+    """Join a raised or lowered mark with its line: before the line it makes a row of its own."""
+    merged: list[list[Fragment]] = []
+    for row in rows:
+        before = merged[-1] if merged else None
+        if before is not None and max(item.size for item in before) < 0.85 * max(item.size for item in row):
+            mark, main = before, max(row, key=lambda fragment: fragment.size)
+            close = all(main.top - 0.3 * main.size < item.middle < main.bottom for item in mark)
+            inside = all(row[0].left - 2 * main.size < item.left for item in mark)
+            letters = sum(len(item.text) for item in mark)
+            if close and inside and letters <= 12 and main.baseline - mark[0].baseline < 0.6 * main.size:
+                merged[-1] = [*before, *row]
+                continue
+        merged.append(row)
+    return merged
+
+
+def _line(row: Sequence[Fragment], *, page: int, column_index: int) -> PrintedLine:
+    sizes: Counter[float] = Counter()
+    for item in row:
+        sizes[item.size] += len(item.text)
+    bold = sum(len(item.text) for item in row if item.bold)
+    left, right = extent(row)
+    size = max(sizes, key=lambda size: (sizes[size], size))
+    main = [item for item in row if item.size == size]
+    ordered = sorted(row, key=lambda item: (item.left, item.top))
+    return PrintedLine(
+        page=page,
+        column_index=column_index,
+        fragments=tuple(reversed(ordered)) if _reads_leftwards(ordered) else tuple(ordered),
+        left=left,
+        right=right,
+        top=min(item.top for item in main),
+        bottom=max(item.bottom for item in main),
+        baseline=main[0].baseline,
+        size=size,
+        bold=bold >= 0.8 * sizes.total(),
+        fixed=all(item.fixed for item in row),
+        column_edges=(left, right),
+    )
+
+
+def _reads_leftwards(row: Sequence[Fragment]) -> bool:
+    text = "".join(item.text for item in row)
+    return sum(bidirectional(char) in {"R", "AL"} for char in text) > len(text) / 2
+
+
+def text_of(fragments: Sequence[Fragment]) -> BoxedText:
+    """Join the fragments of a line, with spaces where the gaps are wide enough."""
+    return joined((joined(map(boxed, word), "") for word in runs(fragments, _in_word)), " ")
+
+
+def _in_word(word: Sequence[Fragment], item: Fragment) -> bool:
+    before = word[-1]
+    gap = max(item.left - before.right, before.left - item.right)
+    return gap <= (_SPACE / 2 if item.spaced else _SPACE) * min(item.size, before.size)

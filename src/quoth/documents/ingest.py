@@ -1,0 +1,127 @@
+"""The write path: files -> detect changes -> extract -> split -> tag -> embed -> write."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from difflib import get_close_matches
+from itertools import chain, islice
+
+from quoth.documents.changes import changed_documents
+from quoth.documents.files import CorpusFiles, check_files, none_readable
+from quoth.documents.ingest_report import FileOutcomes, IngestReport, checked_supersessions
+from quoth.domain.profile import Profile
+from quoth.errors import CorpusError, IndexBusy, ModelError, NoIndex, SettingsError
+from quoth.protocols import Embedder, Progress, Store
+from quoth.settings import IngestSettings
+from quoth.types import IndexInfo, ModelIdentity, QuestionTokens, SplitDocument, StoredDocument, Vectors
+
+
+def ingest(
+    files: CorpusFiles,
+    *,
+    store: Store,
+    embedder: Embedder,
+    profile: Profile,
+    settings: IngestSettings,
+    prune: bool,
+    progress: Progress | None,
+) -> IngestReport:
+    """Bring the index up to date with `files`; only what changed is split and embedded again.
+
+    A document whose file is gone stays in the index, unless `prune` is true or its file only has another name.
+    """
+    check_files(files)
+    stored = store.stored_documents()
+    outcomes = FileOutcomes(files, stored, prune=prune)
+    documents = changed_documents(
+        files,
+        stored=stored,
+        outcomes=outcomes,
+        profile=profile,
+        settings=settings,
+        profile_changed=profile_changed(_index_info(store), profile, stored, covered=_covered(files, outcomes, prune)),
+        progress=progress,
+    )
+    with closing(documents):
+        # A new index needs one readable document. An existing index is locked first, so that a second writer is told.
+        first = () if stored else tuple(islice(documents, 1))
+        if not stored and not first:
+            raise none_readable(outcomes.refused)
+        info = store.write(
+            _unless_written_meanwhile(store, stored, chain(first, documents)),
+            remove=outcomes.leaving,
+            embedder=embedder,
+            profile=(profile.name, profile.source),
+            progress=progress,
+        )
+    with store.read() as reader:
+        ids = {document.id for document in reader.documents()}
+        return outcomes.report(info, superseded=checked_supersessions(reader), ids=ids)
+
+
+def _index_info(store: Store) -> IndexInfo | None:
+    try:
+        with store.read() as reader:
+            return reader.info
+    except NoIndex:
+        return None
+
+
+def _covered(files: CorpusFiles, outcomes: FileOutcomes, prune: bool) -> set[str]:
+    """Return the documents that this run reads or removes."""
+    return {file.doc_id for file in files.files}.union(outcomes.gone if prune else ())
+
+
+def profile_changed(
+    info: IndexInfo | None, profile: Profile, stored: Collection[str], *, covered: Collection[str]
+) -> bool:
+    """Return whether the index was made with another profile, so that every stored document must be tagged again.
+
+    Raise `SettingsError` when some are not `covered` by this run: tags of two profiles must not mix.
+    """
+    if info is None or info.profile_source == profile.source:
+        return False
+    if others := set(stored) - set(covered):
+        raise SettingsError(
+            f"the index holds {len(others)} other documents, tagged by its own '{info.profile_name}' profile",
+            hint="Ingest all the folders again in one command (--prune if files are gone), or use another --index.",
+        )
+    return True
+
+
+def _unless_written_meanwhile(
+    store: Store, stored: Mapping[str, StoredDocument], documents: Iterable[SplitDocument]
+) -> Iterator[SplitDocument]:
+    """Yield the documents. Raise `IndexBusy` if another process wrote after the files were compared with `stored`."""
+    if store.stored_documents() != stored:
+        raise IndexBusy("another process has written the index meanwhile", hint="Run the same command again.")
+    yield from documents
+
+
+def remove(doc_ids: Collection[str], *, store: Store) -> IndexInfo:
+    """Take documents out of the index. Raise `CorpusError` and remove none when one of them is not there."""
+    with store.read() as reader:
+        info, ids = reader.info, [document.id for document in reader.documents()]
+    for doc_id in doc_ids:
+        if doc_id not in ids:
+            near = get_close_matches(doc_id, ids, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else "quoth docs lists the ids."
+            raise CorpusError(f"the index holds no document '{doc_id}'", hint=hint)
+    profile = (info.profile_name, info.profile_source)
+    return store.write((), remove=set(doc_ids), embedder=_NoEmbedder(info.model), profile=profile, progress=None)
+
+
+class _NoEmbedder:
+    """Stands for the index's model where nothing is embedded, so that it need not be loaded."""
+
+    has_tokens = False
+
+    def __init__(self, identity: ModelIdentity) -> None:
+        self.identity = identity
+
+    def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
+        raise ModelError("nothing should be embedded here", hint="Please report this.")
+
+    def embed_question(self, text: str) -> tuple[Vectors, QuestionTokens | None]:
+        raise ModelError("nothing should be embedded here", hint="Please report this.")

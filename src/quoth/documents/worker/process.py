@@ -1,0 +1,143 @@
+"""The process that extracts text: it reads files from standard input and writes extracts, or errors, to its output.
+
+    python -m quoth.documents.worker.process MEGABYTES SECONDS [FOLDER]
+
+A hostile file may make its extractor crash, hang or use up memory. Here that costs this process alone; the parent (see
+`pool`) reports the file by name and starts another process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import IO
+
+from quoth.documents.worker.wire import pack
+from quoth.errors import QuothError
+from quoth.types import Extract
+
+OK, REFUSED, FAILED, EXTENDED = b"+", b"-", b"!", b"."
+"""The first byte of a reply: an extract, a file that is refused, an accident. `EXTENDED` comes before the reply itself
+and allows its reader to wait for more seconds."""
+LENGTH = 8  # bytes in front of each message
+
+_MODULES = {
+    "pdf": "quoth.documents.formats.pdf.pdf_document",
+    "docx": "quoth.documents.formats.docx.docx_document",
+    "html": "quoth.documents.formats.html.html_document",
+    "rtf": "quoth.documents.formats.legacy",
+    "doc": "quoth.documents.formats.legacy",
+    "odt": "quoth.documents.formats.legacy",
+}
+_CONVERTED = frozenset({"rtf", "doc", "odt"})
+
+
+def version(form: str) -> str:
+    """Return the name and version of what extracts this format; when it changes, stored texts are extracted again."""
+    module = import_module(_MODULES[form])
+    named: str = module.version() if form in _CONVERTED else module.VERSION
+    return named
+
+
+def extract(form: str, data: bytes, extend: Callable[[float], object]) -> Extract:
+    """Return the text of a file with its structure. Raise `QuothError` when the file cannot be read.
+
+    A PDF calls `extend` with the seconds for each page that it has read, so that only an extractor that hangs is ended.
+    """
+    module = import_module(_MODULES[form])
+    extracted: Extract
+    if form in _CONVERTED:
+        extracted = module.extract(data, f".{form}")
+    elif form == "pdf":
+        extracted = module.extract(data, extend)
+    else:
+        extracted = module.extract(data)
+    extracted.text.encode()  # half a surrogate pair is no text, and could not be stored
+    return extracted
+
+
+def read_message(stream: IO[bytes]) -> bytes | None:
+    """Return the next message, None at the end of the stream or when a message is incomplete."""
+    length = stream.read(LENGTH)
+    if len(length) < LENGTH:
+        return None
+    wanted = int.from_bytes(length)
+    message = stream.read(wanted)
+    return message if len(message) == wanted else None
+
+
+def write_message(stream: IO[bytes], *parts: bytes) -> None:
+    stream.write(sum(map(len, parts)).to_bytes(LENGTH))
+    for part in parts:
+        stream.write(part)
+    stream.flush()
+
+
+def main() -> None:
+    """Extract files until the input ends."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit = int(sys.argv[1]) * 2**20
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))  # the soft limit: a converter that we start may use more
+    incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a library that prints must not write into the replies
+    alarm = _Alarm(float(sys.argv[2]), outgoing)
+    while (form := read_message(incoming)) is not None and (data := read_message(incoming)) is not None:
+        alarm.start()
+        write_message(outgoing, *_reply(form.decode(), data, alarm.extend))
+        alarm.stop()
+    for folder in sys.argv[3:]:  # temporary files: if the parent was killed, nobody else removes them
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Alarm:
+    """Ends this process when its parent, which should do so, has been killed itself."""
+
+    def __init__(self, seconds: float, outgoing: IO[bytes]) -> None:
+        self._seconds = seconds + _GRACE
+        self._outgoing = outgoing
+        self._end = 0.0
+
+    def start(self) -> None:
+        self._end = time.monotonic() + self._seconds
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)  # the signal has no handler, so it ends the process
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def extend(self, seconds: float) -> None:
+        self._end += seconds
+        signal.setitimer(signal.ITIMER_REAL, max(_GRACE, self._end - time.monotonic()))
+        write_message(self._outgoing, EXTENDED, str(seconds).encode())
+
+
+def _reply(form: str, data: bytes, extend: Callable[[float], object]) -> tuple[bytes, bytes]:
+    try:
+        return OK, pack(extract(form, data, extend))
+    except QuothError as error:
+        return REFUSED, json.dumps([str(error).removeprefix(": "), error.hint]).encode()
+    except MemoryError:
+        return FAILED, json.dumps(["it needs more memory than is allowed", _MEMORY]).encode()
+    except RecursionError:
+        return FAILED, json.dumps(["it is nested too deeply", _DAMAGED]).encode()
+    except Exception as error:  # libraries may raise anything; the file is reported, and the next one is read
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST_REASON]
+        return FAILED, json.dumps([f"it cannot be read: {reason}", _DAMAGED]).encode()
+
+
+_GRACE = 10.0
+_LONGEST_REASON = 200
+_MEMORY = "Raise ingest.memory_mb, or split the file."
+_DAMAGED = "The file may be damaged: open it in its own program and save it again."
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""The application (routes, errors, web page, OpenAPI, the gate around them) and the processes that serve it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sqlite3
+from importlib.resources import files
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import FileResponse, Response
+from starlette.routing import Match, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from quoth import __version__
+from quoth.errors import QuothError, SettingsError
+from quoth.http import answer_routes, document_routes, logs, mark_routes, operator_routes, upload_routes
+from quoth.http.http_faults import CLIENT_GONE, HttpFault, as_fault, unforeseen
+from quoth.http.listening import server_config
+from quoth.http.request_bodies import AskBody, BatchBody
+from quoth.http.request_gate import OPEN, PAGE_POLICY, SLOW_SECONDS, RequestGate
+from quoth.http.response_types import ERRORS, response_schemas
+from quoth.http.service import ServeOptions, Service
+from quoth.protocols import RemoteShards
+
+VARIABLE = "QUOTH_SERVE"
+"""The environment variable that hands the options of `quoth serve` to its worker processes."""
+
+# Browsers revalidate the page each time, so that nobody sees half of the old one after an update.
+_PAGE_HEADERS = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"}
+
+_LICENSE = {"name": "MIT", "identifier": "MIT"}
+_TAGS = [
+    {"name": "questions", "description": "Answers, passages, and whether citations hold."},
+    {"name": "documents", "description": "What is searched: reading it, quoting it, changing it."},
+    {"name": "operation", "description": "For operators and for the page."},
+]
+_FILES = ("application/octet-stream", "application/pdf", "text/plain")
+_DESCRIPTION = """\
+Answers in the very words of your documents, cited by exact offsets, or an honest abstention.
+
+Offsets are half-open and count Unicode code points of a document's canonical text. Every error has one shape:
+`{"error": {"code", "message", "hint"}}`. A key is sent as `Authorization: Bearer KEY`, or as `X-Api-Key: KEY`. Where a
+key has a limit, `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` (in seconds) say how much of it is left.
+"""
+
+
+_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A key that `quoth keys add NAME` made."},
+    "key": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "The same, in a header of its own."},
+}
+
+
+_TEXT, _SECONDS = {"type": "string"}, {"type": "integer", "minimum": 1}
+_HEADERS = {
+    name: {"description": description, "required": True, "schema": schema}
+    for name, description, schema in (
+        ("X-Request-Id", "Of this request, in the log of the service too; as it was sent, or made anew.", _TEXT),
+        ("Location", "Where to ask how far the job is.", _TEXT),
+        ("WWW-Authenticate", "How to send a key.", _TEXT),
+        ("Allow", "The methods that there are.", _TEXT),
+        ("Retry-After", "When to come again, in seconds.", _SECONDS),
+    )
+}
+_HEADERS_OF = {"202": "Location", "401": "WWW-Authenticate", "405": "Allow", "429": "Retry-After"}
+"""The header that a response with this status has besides X-Request-Id."""
+
+
+def make_app(
+    options: ServeOptions, *, cluster: RemoteShards | None = None, slow_seconds: float = SLOW_SECONDS
+) -> ASGIApp:
+    """Return the application that a server runs.
+
+    `cluster` is the index if its shards are on other machines; `slow_seconds` is how long a client may pause while it
+    sends a body.
+    """
+    service = Service(options, cluster)
+    app = FastAPI(
+        title="Quoth",
+        version=__version__,
+        lifespan=lambda _: service.running(),
+        docs_url=None,  # it would load scripts from elsewhere; docs/http.md is the reference
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=ERRORS,
+        strict_content_type=True,
+    )
+    app.state.service = service
+    app.openapi = lambda: _describe(app, keys=options.auth)  # type: ignore[method-assign]
+    routers = [
+        operator_routes.router,
+        answer_routes.router,
+        *([answer_routes.webhook_router(service.settings.webhook)] if service.settings.webhook else []),
+        mark_routes.router,
+        document_routes.router,
+        upload_routes.router,
+    ]
+    for router in routers:
+        app.include_router(router)
+    _add_page(app)
+    routes = chain(app.routes, *(router.routes for router in routers))
+    app.state.routes = [route for route in routes if isinstance(route, Route)]
+    for kind in (QuothError, HTTPException, RequestValidationError, ClientDisconnect, Exception):
+        app.add_exception_handler(kind, _error_response)
+    return RequestGate(app, service, slow_seconds=slow_seconds)
+
+
+def make() -> ASGIApp:
+    """Return the application of the only process, with the options from the environment."""
+    logs.set_up()
+    return make_app(ServeOptions.from_json(os.environ[VARIABLE]))
+
+
+def make_one_of_many() -> ASGIApp:
+    """Return the application of one process among several; if it cannot be made, make all of them stop."""
+    try:
+        return make()
+    except (QuothError, OSError, sqlite3.Error) as error:
+        logs.log("cannot start", level=logging.ERROR, message=str(error), hint=getattr(error, "hint", ""))
+        raise SystemExit(STARTUP_FAILURE) from error
+
+
+def serve(options: ServeOptions, sockets: list[socket.socket], *, workers: int) -> None:
+    """Serve until a signal comes, then finish the requests under way."""
+    config = server_config(
+        make if workers == 1 else f"{__name__}:{make_one_of_many.__name__}",
+        grace_seconds=options.settings.grace_seconds,
+        factory=True,
+        workers=workers,
+    )
+    if workers == 1:
+        uvicorn.Server(config).run(sockets)
+        return
+    processes = Multiprocess(config, sockets)
+    processes.run()
+    if any(process.exitcode == STARTUP_FAILURE for process in processes.processes):
+        raise SettingsError("the service cannot start", hint="Its log says why, above.")
+
+
+def _add_page(app: FastAPI) -> None:
+    web = Path(str(files("quoth").joinpath("web")))
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        return FileResponse(web / "index.html", headers=_PAGE_HEADERS)
+
+    @app.get("/favicon.ico", include_in_schema=False)
+    async def icon() -> Response:
+        return FileResponse(web / "icon.svg", headers=_PAGE_HEADERS, media_type="image/svg+xml")
+
+    app.mount("/web", _PageFiles(directory=web))
+
+
+class _PageFiles(StaticFiles):
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:  # noqa: ANN401 - as its parent takes them
+        response = super().file_response(*args, **kwargs)
+        response.headers.update(_PAGE_HEADERS)
+        return response
+
+
+async def _error_response(request: Request, error: Exception) -> Response:
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=CLIENT_GONE)  # nobody reads it, but the log does not call it a failure
+    fault = _fault(request, error)
+    request.scope["state"]["fault"] = fault.code  # for the metrics
+    return fault.response()
+
+
+def _fault(request: Request, error: Exception) -> HttpFault:
+    match error:
+        case HttpFault():
+            return error
+        case QuothError():
+            fault = as_fault(error)
+            if fault.status_code >= 500:
+                logs.log("fault", level=logging.ERROR, code=error.code, message=str(error), hint=error.hint)
+            return fault
+        case HTTPException(status_code=status):
+            headers = dict(error.headers or {})
+            if status == 405:
+                headers["Allow"] = ", ".join(sorted(_allowed_methods(request)))
+            hint = "See /openapi.json for what there is."
+            code = {404: "not-found", 405: "method"}.get(status, "request")
+            return HttpFault(status, code, str(error.detail).lower(), hint=hint, headers=headers)
+        case RequestValidationError():
+            # Say where the request is wrong without repeating its content, which may not even be text.
+            first = error.errors()[0]
+            where = ".".join(str(name) for name in first["loc"] if name != "body")
+            message = f"{where}: {first['msg']}" if where else str(first["msg"])
+            return HttpFault(422, "body", message[:500], hint="See /openapi.json for what is expected.")
+    return unforeseen(logs.REQUEST_ID.get())  # the framework raises the error again afterwards, and the gate logs it
+
+
+def _allowed_methods(request: Request) -> set[str]:
+    """Return the methods of all routes that match the path; the framework names only those of the first."""
+    matching = [route for route in request.app.state.routes if route.matches(request.scope)[0] is not Match.NONE]
+    methods = {method for route in matching for method in route.methods or ()} or {"GET"}  # page files have no route
+    return methods | {"HEAD"} if "GET" in methods else methods
+
+
+def _describe(app: FastAPI, *, keys: bool) -> dict[str, Any]:
+    """Return the whole description, made once. `keys` is whether this service asks for one."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    document = get_openapi(
+        title="Quoth",
+        version=app.version,
+        description=_DESCRIPTION,
+        routes=app.routes,
+        openapi_version="3.1.0",
+        tags=_TAGS,
+        license_info=_LICENSE,
+    )
+    schemas = document["components"]["schemas"]
+    schemas |= response_schemas()
+    for body in (AskBody, BatchBody):  # a body of two kinds is read by hand, so that nobody else describes it
+        schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= schema.pop("$defs", {})
+        schemas[body.__name__] = schema
+    original = document["paths"]["/documents/{doc_id}/original"]["get"]["responses"]["200"]
+    original["content"] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _FILES}
+    document["components"]["securitySchemes"] = _SCHEMES
+    document["components"]["headers"] = _HEADERS
+    # Where the operator chose so, none is needed, and {} says that.
+    document["security"] = [{name: []} for name in _SCHEMES] if keys else [{}]
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            if path in OPEN:
+                operation["security"] = []
+            for status, response in operation["responses"].items():
+                names = ["X-Request-Id", *([_HEADERS_OF[status]] if status in _HEADERS_OF else [])]
+                response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+    app.openapi_schema = document
+    return document

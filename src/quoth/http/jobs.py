@@ -1,0 +1,250 @@
+"""Jobs, which are writes that go on after their request, and the audit log of them.
+
+A SQLite file keeps the jobs for all processes and across restarts.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from quoth.http.response_types import ErrorDetailJson, JobJson
+from quoth.machine import sync_folder
+from quoth.output.json_types import to_json
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS jobs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL CHECK (kind IN ('put', 'delete')),
+    doc_id TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed')),
+    step TEXT NOT NULL DEFAULT '',
+    done INTEGER NOT NULL DEFAULT 0,
+    total INTEGER NOT NULL DEFAULT 0,
+    error TEXT,
+    notes TEXT NOT NULL DEFAULT '[]',
+    created TEXT NOT NULL,
+    finished TEXT,
+    tries INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, number);
+CREATE INDEX IF NOT EXISTS jobs_to_do ON jobs (number) WHERE finished IS NULL;
+"""
+_COLUMNS = "id, kind, doc_id, state, step, done, total, error, notes, created, finished, tries"
+JobKind = Literal["put", "delete"]
+_MOST_PER_CLAIM = 64
+_MOST_STORED = 10_000
+_BUSY_SECONDS = 30.0
+
+
+class WriteJob(JobJson, frozen=True):
+    tries: int
+    """How often it was begun before; above 0 if its process ended in the middle of it."""
+
+    def json(self) -> dict[str, Any]:
+        content = to_json(self)
+        del content["tries"]
+        return content
+
+
+class JobTable:
+    """The table of jobs. Threads and processes may share it: each call is one transaction."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        # No WAL: it needs free space even for reading, and a full disk has none.
+        with self._lock, closing(self._connect()) as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'jobs_to_do'").fetchone():
+                connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+
+    def new_id(self) -> str:
+        return secrets.token_hex(12)
+
+    def add(self, job_id: str, kind: JobKind, doc_id: str) -> WriteJob:
+        with self._lock, closing(self._connect()) as connection, connection:
+            connection.execute(
+                "INSERT INTO jobs (id, kind, doc_id, state, created) VALUES (?, ?, ?, 'queued', ?)",
+                (job_id, kind, doc_id, self._now()),
+            )
+            connection.execute(
+                "DELETE FROM jobs WHERE finished IS NOT NULL AND number <= (SELECT max(number) FROM jobs) - ?",
+                (_MOST_STORED,),
+            )
+            return self._select(connection, "WHERE id = ?", (job_id,))[0]
+
+    def get(self, job_id: str) -> WriteJob | None:
+        rows = self._read("WHERE id = ?", (job_id,))
+        return rows[0] if rows else None
+
+    def recent(self, most: int) -> tuple[WriteJob, ...]:
+        """Return the newest jobs, newest first."""
+        return self._read("ORDER BY number DESC LIMIT ?", (most,))
+
+    def waiting(self) -> int:
+        with self._lock, closing(self._connect()) as connection:
+            return int(connection.execute("SELECT count(*) FROM jobs WHERE finished IS NULL").fetchone()[0])
+
+    def unfinished(self) -> tuple[WriteJob, ...]:
+        """Return the jobs that are not finished, oldest first."""
+        return self._read("WHERE finished IS NULL ORDER BY number", ())
+
+    def last_unfinished(self, doc_id: str) -> WriteJob | None:
+        """Return the last job that will change a document; None if there is none."""
+        rows = self._read("WHERE finished IS NULL AND doc_id = ? ORDER BY number DESC LIMIT 1", (doc_id,))
+        return rows[0] if rows else None
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Yield whether this process holds the lock for doing jobs, until the block ends.
+
+        The system releases the lock when a process ends, however it ends, so that another can continue its jobs at
+        once. A process that is only slow or stopped keeps the lock.
+        """
+        with self._path.with_name(f"{self._path.name}.lock").open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_ours = True
+            except BlockingIOError:
+                is_ours = False
+            yield is_ours
+
+    def claim(self) -> tuple[WriteJob, ...]:
+        """Mark the next jobs that can be done as one write as running, and return them; only for the holder of `alone`.
+
+        They are of one kind and of different documents, so that writes keep their order. A job that was begun before
+        comes by itself: if it ended its process, it cannot do that to others again.
+        """
+        if not self.waiting():
+            return ()  # without a write lock
+        with self._lock, closing(self._connect()) as connection, connection:
+            connection.execute("BEGIN IMMEDIATE")
+            claimed: list[WriteJob] = []
+            next_jobs = "WHERE finished IS NULL ORDER BY number LIMIT ?"
+            for job in self._select(connection, next_jobs, (_MOST_PER_CLAIM,)):
+                if claimed and (
+                    claimed[0].tries
+                    or job.tries
+                    or job.kind != claimed[0].kind
+                    or job.doc_id in {other.doc_id for other in claimed}
+                ):
+                    break
+                claimed.append(job)
+            connection.executemany(
+                "UPDATE jobs SET state = 'running', tries = tries + 1 WHERE id = ?", [(job.id,) for job in claimed]
+            )
+        return tuple(claimed)
+
+    def progress(self, jobs: Sequence[WriteJob], *, step: str, done: int, total: int) -> None:
+        self._update(
+            "UPDATE jobs SET step = ?, done = ?, total = ? WHERE id = ? AND finished IS NULL",
+            [(step, done, total, job.id) for job in jobs],
+        )
+
+    def finish(self, job: WriteJob, *, error: ErrorDetailJson | None, notes: Sequence[str]) -> None:
+        state, written = ("failed", json.dumps(to_json(error))) if error else ("done", None)
+        self._update(
+            "UPDATE jobs SET state = ?, step = '', error = ?, notes = ?, finished = ? WHERE id = ?",
+            [(state, written, json.dumps(list(notes)), self._now(), job.id)],
+        )
+
+    def release(self, jobs: Sequence[WriteJob]) -> None:
+        """Put claimed jobs that were not begun back into the queue."""
+        self._update(
+            "UPDATE jobs SET state = 'queued', step = '', done = 0, total = 0, tries = ? "
+            "WHERE id = ? AND finished IS NULL",
+            [(job.tries, job.id) for job in jobs],
+        )
+
+    def _update(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        with self._lock, closing(self._connect()) as connection, connection:
+            connection.executemany(statement, rows)
+
+    def _read(self, condition: str, values: tuple[object, ...]) -> tuple[WriteJob, ...]:
+        with self._lock, closing(self._connect()) as connection:
+            return self._select(connection, condition, values)
+
+    @staticmethod
+    def _select(connection: sqlite3.Connection, condition: str, values: tuple[object, ...]) -> tuple[WriteJob, ...]:
+        statement = f"SELECT {_COLUMNS} FROM jobs {condition}"  # noqa: S608 - our own words
+        return tuple(map(_job, connection.execute(statement, values).fetchall()))
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
+
+
+def _job(row: tuple[Any, ...]) -> WriteJob:
+    values = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    values["error"] = json.loads(values["error"]) if values["error"] else None
+    values["notes"] = json.loads(values["notes"])
+    return msgspec.convert(values, WriteJob)
+
+
+class AuditLog:
+    """A JSON Lines file with one line per write, synced to disk before `record` returns.
+
+    Processes and threads may share it. It is opened for each line, so it can be rotated while the service runs.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def record(self, **entry: object) -> None:
+        """Append an entry with the current time; after an `OSError` the caller must refuse the write it describes."""
+        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = json.dumps({"time": time, **entry}, ensure_ascii=False, default=str)
+        # UTF-8 cannot hold a lone surrogate; it becomes its JSON escape.
+        content = line.encode("utf-8", "backslashreplace") + b"\n"
+        descriptor = _open_to_append(self._path)
+        try:
+            # Under the lock no other process is writing, so a line without an end was cut off.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            content = _missing_line_break(descriptor) + content
+            written = os.write(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if written < len(content):
+            raise OSError(errno.ENOSPC, "only a part of the entry could be written", str(self._path))
+
+
+def _open_to_append(path: Path) -> int:
+    """Open the file; create it if missing, readable by its owner alone, and sync its folder."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+    try:
+        return os.open(path, flags)
+    except FileNotFoundError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, flags | os.O_CREAT, 0o600)
+    try:
+        sync_folder(path.parent)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _missing_line_break(descriptor: int) -> bytes:
+    """Return a line break if a full disk or a power cut left the last line unfinished, else nothing."""
+    size = os.fstat(descriptor).st_size
+    return b"" if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n" else b"\n"

@@ -1,0 +1,93 @@
+"""Routes for operators and for the web page: health, readiness, metrics, facets."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from quoth import __version__
+from quoth.http import telemetry
+from quoth.http.answer_routes import Served, in_pool
+from quoth.http.guard.api_keys import ApiKey, KeyScope
+from quoth.http.http_faults import json_response
+from quoth.http.response_types import FacetsJson, HealthJson, ReadinessJson, TypeCountJson, gives
+
+router = APIRouter(tags=["operation"])
+_HEALTHY: dict[int | str, dict[str, Any]] = {200: gives(HealthJson, "It runs.")}
+_NOT_TAKEN = "what is published could not be taken into service at the last look: the generation before answers"
+
+
+@router.get("/healthz", summary="Is it alive?", responses=_HEALTHY)
+@router.get("/health", summary="Is it alive?", responses=_HEALTHY)
+async def health() -> Response:
+    return json_response(HealthJson("ok", version=__version__))
+
+
+@router.get(
+    "/readyz",
+    summary="Can it answer?",
+    description=(
+        "Whether the store can be reached, there is an index, and its model is loaded. A service on a cluster answers "
+        "without the shards named in `degraded`, and says so in each answer; `notes` are for operators, and say "
+        "whether a generation was published that could not be taken into service."
+    ),
+    responses={200: gives(ReadinessJson, "It can."), 503: gives(ReadinessJson, "Not yet, or not now.")},
+)
+async def ready(service: Served) -> Response:
+    checks = await service.readiness() or {"store": False, "index": False, "model": False}
+    is_ready = all(checks.values())
+    shards = service.cluster.states() if service.cluster is not None else ()
+    degraded = [shard.name for shard in shards if not shard.up]
+    message = f"without {', '.join(degraded)}" if degraded else ""
+    return json_response(
+        ReadinessJson(
+            ready=is_ready,
+            checks=checks,
+            degraded=degraded,
+            notes=[_NOT_TAKEN] if service.cluster is not None and service.cluster.trouble else [],
+            message=message if is_ready else "not ready",
+        ),
+        200 if is_ready else 503,
+    )
+
+
+@router.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    responses={200: {"description": "Counts and times.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def scrape(service: Served) -> Response:
+    index = await service.index_values() or {}  # if the store hangs, the other metrics matter all the more
+    shards = service.cluster.states() if service.cluster is not None else ()
+    text = await asyncio.to_thread(telemetry.scrape, index, version=__version__, shards=shards)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+@router.get(
+    "/facets",
+    summary="What can be filtered by",
+    responses={200: gives(FacetsJson, "Document types, tags, and what the index holds.")},
+)
+@in_pool
+def facets(request: Request, service: Served) -> Response:
+    listing, info, profile = service.catalog.listing(), service.quoth.info, service.profile()
+    key: ApiKey | None = request.scope["state"].get("key")
+    may_write = key is None or KeyScope.WRITE in key.scopes  # without keys everyone may
+    return json_response(
+        FacetsJson(
+            profile=info.profile_name,
+            authority=profile.authority is not None,
+            documents=info.documents,
+            sentences=info.sentences,
+            document_types=[TypeCountJson(kind, documents=count) for kind, count in listing.types.items()],
+            degraded=list(listing.missing),
+            tags={facet.name: [value.name for value in facet.values] for facet in profile.facets},
+            uploads=service.uploads is not None and may_write,
+            index=info.digest,
+            offset_unit="codepoint",
+        )
+    )

@@ -1,0 +1,120 @@
+"""The files that documents were read from, and pictures of their pages. Only what was ingested is served."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from quoth.http.blocking_work import BoundedPool
+from quoth.http.http_faults import HttpFault
+from quoth.machine import plain_environment
+from quoth.protocols import Store
+from quoth.types import DocumentInfo, StoredDocument
+
+_PAGE_SECONDS = 20
+_PAGE_MEMORY_MB = 2_048
+_MOST_CACHED_BYTES = 32 * 2**20
+_MOST_PROCESSES = 2
+_MOST_WAITING = 16
+_WAIT_SECONDS = 30
+_RELOAD_SECONDS = 1.0
+_DRAW_PAGE = Path(__file__).with_name("draw_page.py")
+
+
+class Originals:
+    """Original files of an index."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._stored: Mapping[str, StoredDocument] = {}
+        self._loaded_at = -math.inf
+        self._pages: dict[tuple[str, int, int], bytes] = {}  # the last used is the last
+        # Threads of their own: slow pages must not keep questions from being answered.
+        self._pool = BoundedPool(threads=_MOST_PROCESSES, queue=_MOST_WAITING, seconds=_WAIT_SECONDS)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def root_of(self, doc_id: str) -> str | None:
+        """Return the folder that a document was read from; None if the index does not hold it."""
+        stored = self._store.stored_documents().get(doc_id)
+        return stored.root if stored else None
+
+    def is_here(self, document: DocumentInfo) -> bool:
+        """Return whether the file exists; it may have changed."""
+        return self._find(document) is not None
+
+    def read(self, document: DocumentInfo) -> bytes:
+        """Return the bytes that were ingested; raise `HttpFault` if the file is missing, unreadable or changed."""
+        doc_id, path = document.id, self._find(document)
+        if path is None:
+            hint = "Its text is at /documents/{id}/text."
+            raise HttpFault(404, "no-original", f"the file of '{doc_id}' is not on this machine", hint=hint)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            hint = "Ask the operator to check the rights of the file."
+            raise HttpFault(404, "no-original", f"the file of '{doc_id}' cannot be read", hint=hint) from error
+        if hashlib.sha256(data).hexdigest() != document.source_sha256:
+            hint = "Ingest it again; its text as it was is at /documents/{id}/text."
+            raise HttpFault(409, "original-changed", f"the file of '{doc_id}' was changed after its ingest", hint=hint)
+        return data
+
+    async def drawn(self, document: DocumentInfo, *, number: int, width: int) -> bytes:
+        """Return a PNG of a PDF page; raise `HttpFault` if too many requests wait for one, or it takes too long."""
+        return await self._pool.run(lambda: self._page(document, number, width))
+
+    def _page(self, document: DocumentInfo, number: int, width: int) -> bytes:
+        data = self.read(document)
+        key = (document.source_sha256, number, width)
+        with self._lock:
+            picture = self._pages.pop(key, None)
+        picture = picture or _draw(data, number=number, width=width)
+        with self._lock:
+            self._pages[key] = picture
+            while sum(map(len, self._pages.values())) > _MOST_CACHED_BYTES:
+                del self._pages[next(iter(self._pages))]
+        return picture
+
+    def _find(self, document: DocumentInfo) -> Path | None:
+        """Return the file of a document; None if there is none, or a link leads out of its folder."""
+        for reload in (False, True):  # its folder may have been moved
+            if (stored := self._stored_document(document, reload=reload)) is not None:
+                root = os.path.realpath(stored.root)
+                path = Path(os.path.realpath(Path(root, document.id)))
+                if path.is_relative_to(root) and path.is_file():
+                    return path
+        return None
+
+    def _stored_document(self, document: DocumentInfo, *, reload: bool) -> StoredDocument | None:
+        """Return what the store knows of a file; `reload` reads that again unless it was done a moment ago."""
+        with self._lock:
+            stored = self._stored.get(document.id)
+            is_current = stored is not None and stored.source_sha256 == document.source_sha256
+            if not is_current or (reload and time.monotonic() - self._loaded_at > _RELOAD_SECONDS):
+                self._stored = self._store.stored_documents()
+                self._loaded_at = time.monotonic()
+            return self._stored.get(document.id)
+
+
+def _draw(data: bytes, *, number: int, width: int) -> bytes:
+    """Draw a page in a process of its own: a hostile PDF may crash the library or keep it busy for ever."""
+    command = [sys.executable, "-P", str(_DRAW_PAGE), str(number), str(width), str(_PAGE_MEMORY_MB)]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own file, and three numbers
+            command, input=data, capture_output=True, timeout=_PAGE_SECONDS, check=False, env=plain_environment()
+        )
+    except subprocess.TimeoutExpired:
+        done = None
+    if done is None or done.returncode != 0 or not done.stdout.startswith(b"\x89PNG"):
+        hint = "Read its text instead: /documents/{id}/text."
+        raise HttpFault(422, "no-picture", f"page {number} cannot be drawn", hint=hint)
+    return done.stdout

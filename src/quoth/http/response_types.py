@@ -1,0 +1,158 @@
+"""What the service gives: the JSON objects of its own, and how a route describes its responses for OpenAPI."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from quoth.output.json_schema import Schema, schema_components, schema_name
+from quoth.output.json_types import (
+    AnswerJson,
+    DocumentJson,
+    JsonObject,
+    ListingJson,
+    OffsetUnit,
+    QuotedSpanJson,
+    RetrievalJson,
+    about,
+)
+
+_COMPONENTS = "#/components/schemas/"
+Degraded = Annotated[list[str], about("Parts of the index that could not be asked; what they hold is missing here.")]
+
+
+class ErrorDetailJson(JsonObject, frozen=True):
+    code: str
+    message: str
+    hint: str
+
+
+class ErrorJson(JsonObject, frozen=True):
+    """The one shape of every error: a code for programs, a sentence and a next step for people."""
+
+    error: ErrorDetailJson
+
+
+class DocumentHereJson(DocumentJson, frozen=True):
+    has_original: bool
+
+
+class DocumentsJson(ListingJson, frozen=True):
+    degraded: Degraded
+
+
+class JobJson(JsonObject, frozen=True):
+    id: str
+    kind: Literal["put", "delete"]
+    doc_id: str
+    state: Literal["queued", "running", "done", "failed"]
+    step: str
+    done: int
+    total: int
+    error: ErrorDetailJson | None
+    notes: list[str]
+    created: str
+    finished: str | None
+
+
+class JobListJson(JsonObject, frozen=True):
+    jobs: list[JobJson]
+
+
+class TypeCountJson(JsonObject, frozen=True):
+    value: str
+    documents: int
+
+
+class FacetsJson(JsonObject, frozen=True):
+    profile: str
+    authority: bool
+    documents: int
+    sentences: int
+    document_types: list[TypeCountJson]
+    degraded: Degraded
+    tags: dict[str, list[str]]
+    uploads: bool
+    index: str
+    offset_unit: OffsetUnit
+
+
+class MarkedJson(JsonObject, frozen=True):
+    id: str
+    stored: bool
+    labelled: int
+    note: str | None
+
+
+class FailureJson(JsonObject, frozen=True):
+    question_id: str
+    doc_id: str
+    start: int
+    end: int
+    why: str
+
+
+class VerifiedJson(JsonObject, frozen=True):
+    verified: bool
+    citations: int
+    failures: list[FailureJson]
+
+
+class HealthJson(JsonObject, frozen=True):
+    status: Literal["ok"]
+    version: str
+
+
+class ReadinessJson(JsonObject, frozen=True):
+    ready: bool
+    checks: dict[str, bool]
+    degraded: Annotated[list[str], about("Parts of the index that cannot be asked now; answers say so too.")]
+    notes: Annotated[list[str], about("For operators: such as a published generation that cannot be served.")]
+    message: str
+
+
+_GIVEN = (
+    AnswerJson,
+    RetrievalJson,
+    QuotedSpanJson,
+    DocumentHereJson,
+    DocumentsJson,
+    JobListJson,
+    FacetsJson,
+    MarkedJson,
+    VerifiedJson,
+    HealthJson,
+    ReadinessJson,
+    ErrorJson,
+)
+
+
+def gives(content: type[JsonObject], description: str) -> dict[str, Any]:
+    """Return what OpenAPI says of a response that holds such an object."""
+    schema = {"$ref": _COMPONENTS + schema_name(content)}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def response_schemas() -> dict[str, Schema]:
+    """Return the schemas of everything that a route gives, by name."""
+    return schema_components(*_GIVEN, below=_COMPONENTS)
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: gives(ErrorJson, description)
+    for status, description in {
+        400: "The request cannot be read.",
+        401: "A key is needed, or this one is not known.",
+        403: "The key may not do this, or another site asks.",
+        404: "There is no such thing.",
+        405: "Not with this method; `Allow` says with which.",
+        408: "The request did not come in time.",
+        413: "Too much was sent.",
+        415: "Bodies of this kind are not taken.",
+        421: "Without keys the service answers only on this machine.",
+        422: "The request is understood, but cannot be done.",
+        429: "Too many requests for this key; `Retry-After` says when to come again.",
+        500: "Something went wrong here.",
+        503: "Too busy, or there is no index; `Retry-After` says when to come again.",
+        504: "It took too long.",
+    }.items()
+}

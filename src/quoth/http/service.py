@@ -1,0 +1,244 @@
+"""What the routes of one process share, and how it starts and stops."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import sqlite3
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from fastapi import Request
+
+from quoth.documents.ingest_report import IngestReport
+from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_profile
+from quoth.errors import IndexFault, NoIndex, QuothError, SettingsError
+from quoth.http import logs, telemetry
+from quoth.http.blocking_work import BoundedPool, CachedProbe, in_thread
+from quoth.http.document_catalog import DocumentCatalog
+from quoth.http.guard.access import AccessControl
+from quoth.http.http_faults import no_document
+from quoth.http.job_runner import AUDIT, FILES, JOBS, JobRunner
+from quoth.http.originals import Originals
+from quoth.library import Quoth, ingest_named
+from quoth.overrides import Overrides
+from quoth.protocols import Progress, Reader, RemoteShards
+from quoth.settings import ServiceSettings
+from quoth.types import DocumentInfo
+from quoth.wiring import open_cache, open_store
+
+_Result = TypeVar("_Result")
+_JOB_SECONDS = 5.0
+"""How long a stop waits for a job; a job that is cut off is done again after the next start."""
+_PROBE_SECONDS = 3.0
+"""How long `/readyz` and `/metrics` wait for the store."""
+_FRESH_SECONDS = 1.0
+_LOAD_SECONDS = 1.0
+"""How long a readiness probe waits for the first loading of the model, which may take much longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """The options of `quoth serve`, the same for each of its processes."""
+
+    index: str
+    overrides: Overrides
+    profile: str | None
+    """For an index that does not exist yet."""
+    auth: bool
+
+    @property
+    def settings(self) -> ServiceSettings:
+        return self.overrides.without_profile().service
+
+    @property
+    def state(self) -> Path:
+        return Path(self.settings.state).expanduser()
+
+    def to_json(self) -> str:
+        return msgspec.json.encode(self, enc_hook=str).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> ServeOptions:
+        return msgspec.json.decode(text, type=cls)
+
+
+class Service:
+    """The index, keys, queues and jobs of one process. An index on a `cluster` takes no uploads."""
+
+    def __init__(self, options: ServeOptions, cluster: RemoteShards | None = None) -> None:
+        self.options = options
+        self.settings = options.settings
+        self.cluster = cluster
+        self._store = cluster or open_store(options.index, options.overrides.without_profile().store)
+        self.quoth = Quoth(self._store, options.overrides)
+        self.originals = Originals(self._store)
+        self.access = AccessControl(self.settings) if options.auth else None
+        self.question_paths = frozenset({"/answer", "/retrieve", self.settings.webhook or "/retrieve"})
+        self.traces = telemetry.open_traces(on=self.settings.traces)
+        self.readiness = CachedProbe(
+            self._readiness, name="readiness", fresh_seconds=_FRESH_SECONDS, timeout_seconds=_PROBE_SECONDS
+        )
+        self.index_values = CachedProbe(
+            self._index_values, name="values", fresh_seconds=0, timeout_seconds=_PROBE_SECONDS
+        )
+        self._last_warning = ""
+        self._loaded = threading.Event()
+        self._cache_counts = telemetry.CacheCounts()
+        self.catalog = DocumentCatalog(self.quoth)
+        self.batches = 0
+        self.pool = BoundedPool(
+            threads=self.settings.threads,
+            queue=self.settings.queue,
+            seconds=self.settings.seconds,
+            changed=telemetry.count_requests,
+        )
+        self.uploads = open_uploads(options) if self.settings.uploads and cluster is None else None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve until the block ends. The model is loaded in the background; until it is, `/readyz` says so."""
+        loading = in_thread(self._load, name="loading")
+        if self.uploads is not None:
+            self.uploads.start()
+        try:
+            yield
+        finally:
+            await asyncio.wait({loading}, timeout=self.settings.grace_seconds)
+            await self._end()
+
+    async def _end(self) -> None:
+        await asyncio.gather(self.readiness.end(), self.index_values.end())
+        if self.uploads is not None:
+            await asyncio.to_thread(self.uploads.stop, min(_JOB_SECONDS, self.settings.grace_seconds))
+        self.pool.close()
+        self.originals.close()
+        if self.access is not None:
+            self.access.close()
+        self.traces.close()
+        self._store.close()
+
+    async def run(self, request: Request, work: Callable[[], _Result]) -> _Result:
+        """Run blocking work in the pool, for a request whose body has been read."""
+        return await self.pool.run(work, is_gone=request.is_disconnected)
+
+    def described(self, doc_id: str) -> DocumentInfo:
+        """Return a document's description; raise `HttpFault` or `ShardMissing` if there is none, or none now."""
+
+        def describe(reader: Reader) -> DocumentInfo:
+            for info in reader.documents([doc_id]):
+                if info.id == doc_id:
+                    return info
+            reader.document(doc_id)  # raises if a missing shard would hold it
+            raise no_document(doc_id)
+
+        return self.quoth.read(describe)
+
+    def profile(self) -> Profile:
+        """Return the profile of the index; without an index, the profile that the first upload would use."""
+        try:
+            return parse_profile(self.quoth.info.profile_source)
+        except NoIndex:
+            return load_profile(self.options.profile or DEFAULT_PROFILE)
+
+    def count_caches(self) -> None:
+        engine = self.quoth.loaded
+        cache = open_cache(engine.settings.cache) if engine else None
+        if cache is not None:
+            self._cache_counts.update(cache.counts)
+
+    def _index_values(self) -> Mapping[str, float]:
+        """Return the metrics of the index; empty if there is none."""
+        try:
+            info, published = self.quoth.info, self.quoth.published()
+            age = {} if published is None else {"age_seconds": max(0.0, time.time() - published)}
+            return {"documents": info.documents, "sentences": info.sentences, "bytes": self.quoth.size(), **age}
+        except QuothError:
+            return {}
+
+    def _readiness(self) -> dict[str, bool]:
+        """Check what a question needs. `store` is true if the store responds, even if it holds no index."""
+        checks = {"store": False, "index": False, "model": False}
+        try:
+            self.quoth.read(partial(_check_search, checks))
+            checks["index"] = True
+            # Check the model each time: the index may have been replaced by one made with another model.
+            checks["model"] = self._loaded.wait(_LOAD_SECONDS) and self._load()
+        except NoIndex:
+            checks["store"] = True
+        except IndexFault as error:
+            self._warn(error)
+        return checks
+
+    def _load(self) -> bool:
+        """Load the model that the index needs; return whether that worked."""
+        try:
+            self.quoth.prepare()
+        except QuothError as error:
+            self._warn(error)
+            return False
+        finally:
+            self._loaded.set()
+        self._last_warning = ""
+        return True
+
+    def _warn(self, error: QuothError) -> None:
+        if str(error) != self._last_warning:  # log it once, not for every probe
+            self._last_warning = str(error)
+            logs.log("not ready", level=logging.WARNING, code=error.code, message=str(error), hint=error.hint)
+
+
+def _check_search(checks: dict[str, bool], reader: Reader) -> None:
+    checks["store"] = True
+    reader.frequencies(["a"])  # opens the files that a search needs, which may be damaged
+
+
+def check_state(options: ServeOptions) -> None:
+    """Raise `SettingsError` if uploads could not be kept, so that the start fails rather than every job."""
+    if not options.settings.uploads:
+        return
+    state = options.state
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=state):
+            pass
+        for name in (JOBS, AUDIT, FILES):
+            if (state / name).exists() and not os.access(state / name, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(state / name))
+        open_uploads(options)
+    except (OSError, sqlite3.Error) as error:
+        why = ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
+        raise SettingsError(
+            f"the folder of the service's state {state} cannot be written: {why}",
+            hint="Set service.state to a folder that can, or service.uploads=false.",
+        ) from error
+
+
+def open_uploads(options: ServeOptions) -> JobRunner:
+    """Return the jobs and files behind uploads, to be done and written to the index of the options."""
+    given = options.overrides
+
+    def ingest(doc_ids: Sequence[str], progress: Progress) -> IngestReport:
+        folder, profile = uploads.folder.path, options.profile
+        return ingest_named(folder, doc_ids, options.index, profile=profile, overrides=given, progress=progress)
+
+    def remove(doc_ids: Sequence[str]) -> Collection[str]:
+        with closing(open_store(options.index, given.without_profile().store)) as store:
+            quoth = Quoth(store, given)
+            held = {info.id for info in quoth.read(lambda reader: reader.documents(doc_ids))}
+            if held:
+                quoth.remove(*sorted(held))
+            return set(doc_ids) - held
+
+    uploads = JobRunner(options.state, ingest=ingest, remove=remove)
+    return uploads

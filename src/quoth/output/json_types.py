@@ -1,0 +1,378 @@
+"""The JSON objects that Quoth gives, described once.
+
+`render` builds them, and every schema (the published files, OpenAPI, the MCP tools) is generated from them. The order
+of the fields is the order of the keys. Class names end in `Json`; schemas leave the ending out.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from quoth.types import BlockReason, ConflictKind, FoundBy, QuestionKind, Reason, RegionKind, Status
+
+
+class JsonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A JSON object with these fields and no others. A field that is `UNSET` is left out."""
+
+    schema_rules: ClassVar[dict[str, Any]] = {}
+    """Keywords of JSON Schema for what the types of the fields cannot say."""
+
+
+def to_json(value: JsonObject) -> dict[str, Any]:
+    content: dict[str, Any] = msgspec.to_builtins(value)
+    return content
+
+
+def about(description: str) -> Meta:
+    return Meta(description=description)
+
+
+NonEmpty = Annotated[str, Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=0)]
+Number = Annotated[int, Meta(ge=1)]
+Score = Annotated[float, Meta(le=1)]
+Probability = Annotated[float, Meta(ge=0, le=1)]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="Of the document's text, encoded as UTF-8.")]
+Day = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+Start = Annotated[int, Meta(ge=0, description="In code points from the start of the document.")]
+End = Annotated[int, Meta(ge=1, description="The first code point after the quote.")]
+ExactText = Annotated[str, Meta(min_length=1, description="Exactly the document's text from `start` to `end`.")]
+Section = Annotated[list[str], about("The headings above it, outermost first.")]
+OffsetUnit = Annotated[
+    Literal["codepoint"], about("Offsets count Unicode code points of the document's text, half-open.")
+]
+IndexDigest = Annotated[NonEmpty, about("Names the content of the index.")]
+SettingsDigest = Annotated[NonEmpty, about("Names the settings in force.")]
+Retriever = Annotated[str, Meta(extra_json_schema={"enum": ["hybrid_bm25_dense", "bm25", "dense"]})]
+QuotedRegion = Annotated[
+    str,
+    Meta(
+        description="What the sentence is in its document.",
+        extra_json_schema={"enum": [kind.value for kind in RegionKind if not kind.skipped]},
+    ),
+]
+
+
+class SupersessionJson(JsonObject, frozen=True):
+    section: Annotated[str | None, about("Null when the whole document is replaced.")]
+    by: Annotated[str, about("The document that replaces it.")]
+
+
+SupersededBy = Annotated[
+    Annotated[list[SupersessionJson], Meta(min_length=1)] | None,
+    about("What replaces all or a part of it; null when nothing does."),
+]
+
+
+class QuoteJson(JsonObject, frozen=True):
+    """A slice of the same document."""
+
+    text: ExactText
+    start: Start
+    end: End
+
+
+class PlacedQuoteJson(JsonObject, frozen=True):
+    text: ExactText
+    doc_id: Annotated[NonEmpty, about("The document's path below the corpus root.")]
+    start: Start
+    end: End
+
+
+class CitationJson(PlacedQuoteJson, frozen=True):
+    """A quoted sentence with its exact place. The four fields from `document_type` come together, where the profile
+    knows authority."""
+
+    tags: Annotated[dict[str, str], about("The main value of each facet.")]
+    all_tags: Annotated[
+        dict[str, Annotated[list[str], Meta(min_length=1)]], about("Every value of each facet, the main one first.")
+    ]
+    score: Annotated[float, about("The relevance of the sentence, without the profile's boosts.")]
+    section: Section
+    page: Annotated[Number | None, about("Null where the format has no pages.")]
+    ocr_confidence: Annotated[
+        Probability | None,
+        about("How sure the recogniser was where the text was read from a picture; null where it was not."),
+    ]
+    doc_sha256: Sha256
+    region: QuotedRegion
+    lead: Annotated[QuoteJson | None, about("The line that introduces a list item, or the header of a table row.")]
+    companion_of: Annotated[str | None, about("`doc_id:start-end` of the cited sentence that this one completes.")]
+    document_type: str | UnsetType | None = UNSET
+    authority: Annotated[str, about("What the document is worth: binding, guidance, precedent.")] | UnsetType = UNSET
+    effective_date: Day | UnsetType | None = UNSET
+    superseded_by: SupersededBy | UnsetType = UNSET
+    why: (
+        Annotated[NonEmpty, about("Only in `nearest`: why the sentence is no answer. In Quoth's words.")] | UnsetType
+    ) = UNSET
+
+    schema_rules: ClassVar[dict[str, Any]] = {
+        "dependentRequired": {
+            "document_type": ["authority", "effective_date", "superseded_by"],
+            "authority": ["document_type", "effective_date", "superseded_by"],
+            "effective_date": ["document_type", "authority", "superseded_by"],
+            "superseded_by": ["document_type", "authority", "effective_date"],
+        }
+    }
+
+
+class StatementJson(PlacedQuoteJson, frozen=True):
+    document_name: str
+    section: Section
+    authority: str | None
+    says: Annotated[NonEmpty, about("The words of `text` that disagree.")]
+
+
+class ConflictJson(JsonObject, frozen=True):
+    kind: ConflictKind
+    subject: Annotated[str, about("What they disagree about.")]
+    detail: Annotated[NonEmpty, about("A sentence for people.")]
+    statements: Annotated[list[StatementJson], Meta(min_length=2, description="The sides, the binding ones first.")]
+
+
+class AbstentionReasonJson(JsonObject, frozen=True):
+    code: Reason
+    detail: Annotated[NonEmpty, about("A sentence for people.")]
+
+
+class RunScoresJson(JsonObject, frozen=True):
+    max_retrieval: Annotated[float, about("The best fused score.")]
+    support_count: Annotated[Count, about("Sentences that support an answer.")]
+    redundancy_before: Annotated[float, about("Mean likeness of the best sentences.")]
+    redundancy_after: Annotated[float, about("Mean likeness of the chosen ones.")]
+
+
+class RunNotesJson(JsonObject, frozen=True):
+    """How the outcome came about; no clock, so that the same question gives the same bytes."""
+
+    retriever: Retriever
+    k_initial: Annotated[Count, about("Sentences that the search found.")]
+    rerank_topk: Annotated[Number, about("How many are kept after reranking, at most.")]
+    decision: Annotated[
+        list[str], Meta(min_length=1, description="`answered`, or `abstained` and the code of the reason.")
+    ]
+    scores: RunScoresJson
+    degraded: Annotated[
+        list[str], about("Parts that failed and were done without: dense, rerank, evidence, or `shard 3 of 8`.")
+    ]
+    warnings: Annotated[list[NonEmpty], about("What to be careful about, in sentences for people.")]
+    profile: str
+    calibrated: Annotated[bool, about("Whether `confidence` is a probability.")]
+    index: IndexDigest
+    settings: SettingsDigest
+
+
+class AnswerJson(JsonObject, frozen=True):
+    """One outcome of Quoth, an answer or an abstention: one line of a run file."""
+
+    question_id: Annotated[str, about("As given, or the number of the line.")]
+    question: Annotated[str, about("As asked.")]
+    abstained: Annotated[bool, about("True when no answer is given; `reason` then says why.")]
+    answer_sentences: Annotated[
+        list[CitationJson], about("The quoted sentences, best first, each followed by what completes it.")
+    ]
+    final_answer: Annotated[str, about("The texts of `answer_sentences` joined by a line feed, and nothing else.")]
+    confidence: Annotated[
+        Probability,
+        about("How likely the sentences answer the question; a plain score while `run_notes.calibrated` is false."),
+    ]
+    reason: Annotated[AbstentionReasonJson | None, about("Why there is no answer; null when there is one.")]
+    nearest: Annotated[
+        list[CitationJson], about("For an abstention, the evidence that came nearest and does not answer the question.")
+    ]
+    run_notes: RunNotesJson
+    offset_unit: OffsetUnit
+    unsupported_parts: Annotated[
+        list[str], about("Parts of the question that no quoted sentence supports; empty when all have evidence.")
+    ]
+    conflicts: Annotated[
+        list[ConflictJson], about("What sources in force disagree about, each side with its exact words.")
+    ]
+    missing: Annotated[
+        list[NonEmpty],
+        about("For an abstention, what the question asks for without evidence: names, dates, numbers, parts, words."),
+    ]
+    trace: Annotated[dict[str, Any], about("Only with `why`: every stage with its scores.")] | UnsetType = UNSET
+
+    schema_rules: ClassVar[dict[str, Any]] = {
+        "oneOf": [
+            {
+                "title": "Answered",
+                "properties": {
+                    "abstained": {"const": False},
+                    "answer_sentences": {"minItems": 1, "items": {"not": {"required": ["why"]}}},
+                    "final_answer": {"minLength": 1},
+                    "reason": {"type": "null"},
+                    "nearest": {"maxItems": 0},
+                    "missing": {"maxItems": 0},
+                },
+            },
+            {
+                "title": "Abstained",
+                "properties": {
+                    "abstained": {"const": True},
+                    "answer_sentences": {"maxItems": 0},
+                    "final_answer": {"const": ""},
+                    "reason": {"type": "object"},
+                    "nearest": {"items": {"required": ["why"]}},
+                },
+            },
+        ]
+    }
+
+
+class PassageJson(JsonObject, frozen=True):
+    """A passage with its exact place and all its scores."""
+
+    chunk_id: Annotated[str, about("`doc_id:start-end`.")]
+    content: ExactText
+    doc_id: NonEmpty
+    start: Start
+    end: End
+    document_name: Annotated[str, about("The title, or the id where there is none.")]
+    document_type: str | None
+    section_hierarchy: Annotated[
+        list[str], about("The headings that all of the passage stands under, outermost first.")
+    ]
+    section_title: Annotated[str | None, about("The innermost of them.")]
+    page_number: Annotated[Number | None, about("Where it begins.")]
+    is_binding: bool | None
+    authority: Annotated[str | None, about("binding, guidance or precedent, in a profile that knows authority.")]
+    effective_date: Day | None
+    superseded_by: SupersededBy
+    successor_of: Annotated[
+        str | None, about("The `chunk_id` of the superseded passage that this one was brought in for.")
+    ]
+    doc_sha256: Sha256
+    token_count: Annotated[Number, about("An estimate that depends on no model.")]
+    vector_score: Annotated[Score, about("The cosine of its best sentence.")]
+    fts_score: Annotated[Score, about("The share of an ideal sentence's full-text score.")]
+    combined_score: Annotated[Score, about("Both, by their weights.")]
+    relevance_score: Annotated[Score, about("What decides: the reranker's score on the scale of the floor.")]
+    order_score: Annotated[Score, about("The relevance with the profile's boosts; it only orders.")]
+    source: FoundBy
+    reasoning: Annotated[str | None, about("What a judging model said about it.")]
+
+
+class SourceJson(JsonObject, frozen=True):
+    """A block of the context, traced back to its place."""
+
+    number: Number
+    doc_id: NonEmpty
+    start: Start
+    end: End
+    doc_sha256: Sha256
+    reason: BlockReason
+    because: Annotated[str | None, about("The reference or the term that it was added for.")]
+    superseded_by: SupersededBy
+    chunk_ids: Annotated[list[str], about("The passages that it was made from.")]
+    token_count: Annotated[Number, about("Of the whole block.")]
+
+
+class SearchWeightsJson(JsonObject, frozen=True):
+    """Of the two ways of searching, by the kind of question."""
+
+    dense: float
+    lexical: float
+
+
+class RetrievalJson(JsonObject, frozen=True):
+    """What `quoth retrieve` found for a question: ranked passages, and a context made of them."""
+
+    query: Annotated[str, about("As asked.")]
+    status: Annotated[Status, about("Whether the best passage reaches the floor, comes near it, or neither.")]
+    best_score: Annotated[Probability, about("The highest relevance found.")]
+    message: Annotated[str | None, about("Why there is nothing; null otherwise.")]
+    warning: Annotated[str | None, about("What to be careful about, in sentences for people.")]
+    passages: Annotated[list[PassageJson], about("Best first.")]
+    filters: Annotated[
+        dict[str, Any],
+        about("Those in force, by name: doc_id, document_type, is_binding, as_of, and facets of the profile."),
+    ]
+    weights: SearchWeightsJson
+    degraded: Annotated[list[str], about("Parts that failed and were done without: dense, rerank, or `shard 3 of 8`.")]
+    conflicts: Annotated[
+        list[ConflictJson], about("What sources in force disagree about, each side with its exact words.")
+    ]
+    context: Annotated[str, about("The `[SOURCE n]` blocks, ready for an agent.")]
+    context_tokens: Annotated[Count, about("Of the whole context.")]
+    sources: Annotated[list[SourceJson], about("The blocks of the context, each traced back to its place.")]
+    skipped: Annotated[list[str], about("Passages that did not fit the budget of the context, by `chunk_id`.")]
+    kind: QuestionKind
+    detected_types: Annotated[list[str], about("Document types that the words of the question name.")]
+    index: IndexDigest
+    settings: SettingsDigest
+    offset_unit: OffsetUnit
+    trace: Annotated[dict[str, Any], about("Only with `why`: every passage that was judged.")] | UnsetType = UNSET
+
+
+class DocumentJson(JsonObject, frozen=True):
+    """A document without its text."""
+
+    doc_id: str
+    title: str | None
+    document_type: str | None
+    is_binding: bool | None
+    effective_date: str | None
+    superseded_by: Annotated[list[SupersessionJson], about("Documents that replace it, whole or a section of it.")]
+    language: str | None
+    tags: dict[str, list[str]]
+    format: str
+    encoding: str | None
+    extractor: str | None
+    pages: Count | None
+    characters: Annotated[Count, about("Length of the canonical text in code points.")]
+    sentences: Count
+    doc_sha256: str
+    source_sha256: str
+
+
+class ListingJson(JsonObject, frozen=True):
+    """A page of the documents, in order of their ids."""
+
+    documents: list[DocumentJson]
+    total: Annotated[Count, about("How many there are in all that begin with the prefix.")]
+    next: Annotated[str | None, about("Give it as `after` for the next page; null on the last.")]
+
+
+class BoxJson(JsonObject, frozen=True):
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class PrintedPageJson(JsonObject, frozen=True):
+    number: Number
+    width: float
+    height: float
+    boxes: Annotated[list[BoxJson], about("One for each line of the quote.")]
+
+
+class QuotedSpanJson(JsonObject, frozen=True):
+    """A slice with the text around it: `before + quote + after` is an exact slice too."""
+
+    doc_id: str
+    title: str | None
+    start: Count
+    end: Count
+    before: Annotated[str, about("What stands directly before the quote.")]
+    quote: Annotated[str, about("Exactly the text from start to end.")]
+    after: Annotated[str, about("What stands directly behind the quote.")]
+    truncated_before: Annotated[bool, about("Whether the document goes on before `before`.")]
+    truncated_after: Annotated[bool, about("Whether the document goes on behind `after`.")]
+    section: Section
+    page: Count | None
+    doc_sha256: str
+    document_type: str | None
+    authority: str | None
+    effective_date: str | None
+    superseded_by: SupersededBy
+    pages: Annotated[
+        list[PrintedPageJson],
+        about("Where the quote is printed, in points from the top left corner; empty without pages."),
+    ]
+    offset_unit: OffsetUnit

@@ -1,0 +1,204 @@
+"""A draft of a context: excerpts that together stay within the token budget, and their written form."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from quoth.domain.authority import supersessions
+from quoth.language.words import count_tokens
+from quoth.passages.context.context_sources import SourceTexts
+from quoth.passages.context.excerpts import Excerpt, block_of, joined
+from quoth.protocols import TokenCounter
+from quoth.types import (
+    BlockReason,
+    Context,
+    ContextBlock,
+    DocumentInfo,
+    FoundPassage,
+    RegionKind,
+    Sentence,
+    Span,
+    Supersession,
+)
+
+_SEAM = 2
+"""Tokens by which a block's count may change when others stand beside it."""
+_LEAST = 40
+"""Tokens of the shortest block: a header takes most of them."""
+_MOST_CHARACTERS = 8
+"""Characters per token, on average, that no readable text exceeds."""
+
+
+class ContextDraft:
+    """Holds the admitted excerpts. Counts the tokens of each block once, since tokenizing takes the most time."""
+
+    def __init__(self, sources: SourceTexts, counter: TokenCounter, budget: int) -> None:
+        self.sources = sources
+        self.excerpts: tuple[Excerpt, ...] = ()
+        self._counter = counter
+        self._budget = budget
+        self._blocks: dict[Excerpt, ContextBlock] = {}
+        self._names: dict[str, str] = {}
+
+    @property
+    def room(self) -> int:
+        """The tokens left, counting each block alone."""
+        return self._budget - sum(self._block(excerpt).tokens for excerpt in self.excerpts)
+
+    def has_room(self, doc_id: str, span: Span) -> bool:
+        """Return whether a slice may fit, by a quick estimate."""
+        room = self.room
+        text = self.sources.source(doc_id).document.text
+        return _LEAST + len(span) / _MOST_CHARACTERS <= room and _LEAST + 0.7 * tokens_in(text, span) <= room
+
+    def add(self, excerpt: Excerpt) -> bool:
+        """Add an excerpt if it fits; return whether it did."""
+        return self.change((*self.excerpts, excerpt))
+
+    def change(self, excerpts: tuple[Excerpt, ...]) -> bool:
+        """Hold these excerpts instead, joined, if they fit; return whether they did."""
+        together = tuple(joined(excerpts, self.sources))
+        if not self._fits(together):
+            return False
+        self.excerpts = together
+        return True
+
+    def holds(self, doc_id: str, span: Span) -> bool:
+        """Return whether the draft holds any of a slice."""
+        return any(excerpt.doc_id == doc_id and excerpt.span.overlaps(span) for excerpt in self.excerpts)
+
+    def context(self, skipped: Iterable[str]) -> Context:
+        """Return the finished context. If all of it together is too long, drop the lowest-ranked excerpts."""
+        missed = list(skipped)
+        while (written := self._written(self.excerpts))[1] > self._budget:
+            least = max(self.excerpts, key=lambda excerpt: excerpt.rank)
+            missed += least.passages if least.found else ()
+            self.excerpts = tuple(excerpt for excerpt in self.excerpts if excerpt is not least)
+        return Context(tuple(self._block(excerpt) for excerpt in self.excerpts), *written, tuple(missed))
+
+    def _fits(self, excerpts: tuple[Excerpt, ...]) -> bool:
+        alone, seams = 0, _SEAM * len(excerpts)
+        for excerpt in excerpts:
+            alone += self._block(excerpt).tokens
+            if alone > self._budget + seams:
+                return False
+        if abs(alone - self._budget) > seams or not all(excerpt.found for excerpt in excerpts):
+            return alone + seams <= self._budget  # what is only added is not worth the time of counting all again
+        return self._written(excerpts)[1] <= self._budget
+
+    def _written(self, excerpts: tuple[Excerpt, ...]) -> tuple[str, int]:
+        """Return the text of a context of these excerpts, and its tokens."""
+        blocks = enumerate(map(self._block, excerpts), start=1)
+        text = "".join(block_text(block, number=number, names=self._names) for number, block in blocks)
+        return text, self._counter.count(text) if text else 0
+
+    def _block(self, excerpt: Excerpt) -> ContextBlock:
+        if excerpt not in self._blocks:
+            block = block_of(excerpt, self.sources, tokens=0)
+            for successor in block.superseded_by:
+                info = self.sources.info(successor.by)
+                self._names[successor.by] = (info.metadata.title or "") if info else ""
+            tokens = self._counter.count(block_text(block, number=1, names=self._names))
+            self._blocks[excerpt] = replace(block, tokens=tokens)
+        return self._blocks[excerpt]
+
+
+def tokens_in(text: str, span: Span) -> int:
+    """Estimate the tokens of a slice."""
+    return count_tokens(text[span.start : span.end])
+
+
+_JOINERS = "\u200c\u200d"
+"""Invisible, but letters of some scripts change without them."""
+
+
+def block_text(block: ContextBlock, *, number: int, names: Mapping[str, str]) -> str:
+    """Return a block with its header; `names` gives the titles of successors by id.
+
+    The content stands in it exactly as in the document, whatever it holds.
+    """
+    header = "".join(f"{label}: {value}\n" for label, value in _header(block, names) if value)
+    return f"[SOURCE {number}]\n{header}\nContent:\n{block.content}\n\n---\n"
+
+
+def one_line(text: str) -> str:
+    """Return a name on one line: white space folded, no control characters."""
+    folded = " ".join(text.split())
+    if folded.isprintable():  # nearly every name is, and this is far quicker than looking at each character
+        return folded
+    shown = (c for c in folded if c in _JOINERS or unicodedata.category(c) not in {"Cc", "Cf", "Cs"})
+    return " ".join("".join(shown).split())
+
+
+def _header(block: ContextBlock, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    metadata = block.document.metadata
+    binding = metadata.is_binding if block.authority is None else block.authority == "binding"
+    yield "Document", one_line(metadata.title or "") or one_line(block.document.id)
+    yield "Section", " > ".join(name for heading in block.section if (name := one_line(heading)))
+    yield "Page", "" if block.page is None else str(block.page)
+    yield "Binding", "" if binding is None else "Yes" if binding else "No"
+    yield "Effective", one_line(metadata.effective_date or "")
+    yield "Superseded-by", "; ".join(_successor(successor, block, names) for successor in block.superseded_by)
+    yield "Added-for", one_line(block.because)
+
+
+def _successor(supersession: Supersession, block: ContextBlock, names: Mapping[str, str]) -> str:
+    """Return the successor by title and id; where it replaces only a part of the block, with the name of that part."""
+    doc_id, title = one_line(supersession.by), one_line(names.get(supersession.by, ""))
+    named = f"{title} ({doc_id})" if title else doc_id
+    whole = supersession.section is None or supersession in supersessions(block.document.metadata, block.section)
+    return named if whole else f"{named} for {one_line(supersession.section or '')}"
+
+
+ADDED = 1_000_000
+"""The rank of what was added: behind everything that was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSentence:
+    """A sentence of the draft; `best` if it is the best sentence of a found passage."""
+
+    document: DocumentInfo
+    sentence: Sentence
+    best: bool
+
+
+def sentences_in(found: Sequence[FoundPassage], draft: ContextDraft) -> list[SeenSentence]:
+    """Return every sentence of the found excerpts once, the best of each passage first."""
+    best = [(passage.document, passage.sentences[0].sentence) for passage in found if passage.sentences]
+    excerpts = sorted((excerpt for excerpt in draft.excerpts if excerpt.found), key=lambda excerpt: excerpt.rank)
+    inside = [
+        (info, sentence)
+        for excerpt in excerpts
+        if (info := draft.sources.info(excerpt.doc_id)) is not None
+        for sentence in draft.sources.source(excerpt.doc_id).inside(excerpt.span)
+    ]
+    # Of a document that is too long to be read, these are all that is known.
+    others = [(passage.document, ranked.sentence) for passage in found for ranked in passage.sentences]
+    once = {sentence.id: (info, sentence) for info, sentence in reversed((*best, *inside, *others))}
+    firsts = {sentence.id for _, sentence in best}
+    return [
+        SeenSentence(info, sentence, sentence.id in firsts)
+        for info, sentence in reversed(once.values())
+        if sentence.kind is not RegionKind.HEADING and draft.holds(info.id, sentence.quote.span)
+    ]
+
+
+def added_excerpt(
+    doc_id: str,
+    span: Span,
+    section: tuple[str, ...],
+    draft: ContextDraft,
+    *,
+    page: int | None,
+    reason: BlockReason,
+    because: str,
+    rank: int,
+) -> Excerpt:
+    """Return an excerpt that was not found but is referred to, with the passages that it lies in."""
+    authority, superseded_by = draft.sources.about(doc_id, section)
+    passages = draft.sources.source(doc_id).passages
+    inside = tuple(passage.id for passage in passages if passage.span.overlaps(span))
+    return Excerpt(doc_id, span, section, page, authority, superseded_by, inside, reason, because, rank)

@@ -1,0 +1,227 @@
+"""One write into an embedded index.
+
+SQLite lets one transaction write at a time, and vectors must be durable long before the documents are published. So
+documents wait in a database of their own (`staging.db`, which nobody needs after a crash), each chunk of vectors
+commits by itself, and the last transaction moves the documents over, builds the derived indexes from what it sees, and
+names the new generation.
+"""
+
+# ruff: noqa: S608  only constant names are put into SQL; values are always bound
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quoth.stores import database_rows as rows
+from quoth.stores.database_rows import Row
+from quoth.stores.disk_faults import writing
+from quoth.stores.embedded import derived_indexes, sqlite_schema
+from quoth.stores.embedded.generations import Layout
+from quoth.stores.write_template import CHUNK, WriteTemplate, model_mismatch
+from quoth.types import IndexInfo, SplitDocument, StoredDocument, Vectors
+
+_FILE = "staging.db"
+
+_STAGED = {
+    "sentences": f"row INTEGER PRIMARY KEY, document INTEGER NOT NULL, {rows.SENTENCE_COLUMNS}, key BLOB",
+    "passages": f"document INTEGER NOT NULL, {rows.PASSAGE_COLUMNS}",
+    "pages": f"document INTEGER NOT NULL, {rows.PAGE_COLUMNS}",
+}
+_SCHEMA = f"""
+CREATE TABLE staging.documents (number INTEGER PRIMARY KEY, {rows.DOCUMENT_COLUMNS});
+CREATE UNIQUE INDEX staging.documents_by_id ON documents (id);
+CREATE TABLE staging.removed (id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE staging.missing (sentence INTEGER PRIMARY KEY, key BLOB NOT NULL);
+""" + "".join(
+    f"CREATE TABLE staging.{table} ({columns}); CREATE INDEX staging.{table}_by_document ON {table} (document);"
+    for table, columns in _STAGED.items()
+)
+
+_LEAVING = "SELECT id FROM staging.documents UNION ALL SELECT id FROM staging.removed"
+"""The documents that a write replaces or removes."""
+
+
+@dataclass(eq=False, kw_only=True)
+class EmbeddedWriter(WriteTemplate):
+    """See `WriteTemplate`. `folder` holds the index; the caller holds its writer lock."""
+
+    connection: sqlite3.Connection
+    folder: Path
+    layout: Layout
+
+    @contextmanager
+    def staging(self) -> Iterator[None]:
+        with writing(self.folder):
+            self._discard_staging()
+            self.connection.execute("ATTACH ? AS staging", (str(self.folder / _FILE),))
+        try:
+            with writing(self.folder):
+                self.connection.execute("PRAGMA staging.journal_mode = OFF")
+                self.connection.execute("PRAGMA staging.synchronous = OFF")
+                self.connection.executescript(_SCHEMA)
+            yield
+        finally:
+            with suppress(sqlite3.Error):  # the error that led here says more
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                self.connection.execute("DETACH staging")
+            self._discard_staging()
+
+    def stored_documents(self) -> Mapping[str, StoredDocument]:
+        with writing(self.folder):
+            return sqlite_schema.read_stored_documents(self.connection)
+
+    def stage(self, split: SplitDocument) -> None:
+        """Stage a document, each sentence with the key of its vector."""
+        with self._transaction():
+            self._delete_staged(split.document.id)
+            self._insert("documents", rows.DOCUMENT_COLUMNS, [rows.document_row(split)])
+            (number,) = self.connection.execute("SELECT max(number) FROM staging.documents").fetchone()
+            self._insert(
+                "sentences",
+                f"document, {rows.SENTENCE_COLUMNS}, key",
+                (
+                    (
+                        number,
+                        *rows.sentence_row(ordinal, sentence),
+                        rows.embedding_key(self.model, sentence.search_text) if sentence.kind.evidence else None,
+                    )
+                    for ordinal, sentence in enumerate(split.sentences)
+                ),
+            )
+            passages = ((number, *rows.passage_row(*numbered)) for numbered in enumerate(split.passages))
+            self._insert("passages", f"document, {rows.PASSAGE_COLUMNS}", passages)
+            pages = ((number, *rows.page_row(page)) for page in split.pages)
+            self._insert("pages", f"document, {rows.PAGE_COLUMNS}", pages)
+
+    def unstage(self, doc_id: str) -> None:
+        with self._transaction():
+            self._delete_staged(doc_id)
+
+    def finish_staging(self, moved: Mapping[str, str]) -> None:
+        with self._transaction():
+            self._insert("removed", "id", ((doc_id,) for doc_id in self.removed))
+            roots = ((root, doc_id) for doc_id, root in moved.items())
+            self.connection.executemany("UPDATE main.documents SET root = ? WHERE id = ?", roots)
+
+    def refuse_mixture(self, old: IndexInfo) -> None:
+        query = f"SELECT count(*) FROM documents WHERE id NOT IN ({_LEAVING})"
+        if self.connection.execute(query).fetchone() != (0,):
+            index, elsewhere = f"the index at {self.folder}", "directory (--index)"
+            raise model_mismatch(index, old=old.model, new=self.model, elsewhere=elsewhere)
+
+    def find_missing(self) -> int:
+        with self._transaction():
+            return self.connection.execute(
+                "INSERT INTO staging.missing SELECT min(row), key FROM staging.sentences "
+                "WHERE key IS NOT NULL AND key NOT IN (SELECT key FROM embeddings) GROUP BY key"
+            ).rowcount
+
+    def missing(self, *, after: int) -> list[Row]:
+        with writing(self.folder):
+            return self.connection.execute(
+                "SELECT m.sentence, m.key, s.text, s.lead_text FROM staging.missing m "
+                "JOIN staging.sentences s ON s.row = m.sentence WHERE m.sentence > ? ORDER BY m.sentence LIMIT ?",
+                (after, CHUNK),
+            ).fetchall()
+
+    def keep(self, keys: Sequence[bytes], vectors: Vectors, tokens: Sequence[bytes]) -> None:
+        blobs = (vector.tobytes() for vector in vectors.astype(np.float16))
+        with self._transaction():
+            (newest,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM embeddings").fetchone()
+            self.connection.executemany(
+                "INSERT INTO embeddings (key, vector, tokens) VALUES (?, ?, ?)", zip(keys, blobs, tokens, strict=True)
+            )
+            self.connection.execute("INSERT INTO loose SELECT id FROM embeddings WHERE id > ?", (newest,))
+
+    def publish(self) -> IndexInfo:
+        previous = self.old.generation if self.old else 0
+        generation = previous + 1
+        with self._transaction():
+            self._replace_documents()
+            info = sqlite_schema.describe(
+                self.connection, generation=generation, model=self.model, profile=self.profile
+            )
+            derived_indexes.build(
+                self.connection,
+                self.folder,
+                generation=generation,
+                dimension=self.model.dimension,
+                layout=self.layout,
+                previous=previous,
+            )
+            sqlite_schema.write_info(self.connection, info)
+        return info
+
+    def _replace_documents(self) -> None:
+        """Bring what is staged into the main tables, within the open transaction."""
+        execute = self.connection.execute
+        execute(
+            "INSERT OR IGNORE INTO loose SELECT s.embedding FROM main.documents d JOIN main.sentences s "
+            f"ON s.document = d.row WHERE d.id IN ({_LEAVING}) AND s.embedding IS NOT NULL"
+        )
+        execute(f"DELETE FROM documents WHERE id IN ({_LEAVING})")
+        execute(
+            f"INSERT INTO documents ({rows.DOCUMENT_COLUMNS}) "
+            f"SELECT {rows.DOCUMENT_COLUMNS} FROM staging.documents ORDER BY number"
+        )
+        (last,) = execute("SELECT coalesce(max(row), 0) FROM sentences").fetchone()
+        staged = "JOIN staging.documents t ON t.number = s.document JOIN main.documents d ON d.id = t.id"
+        execute(
+            f"INSERT INTO sentences (document, {rows.SENTENCE_COLUMNS}, embedding) "
+            f"SELECT d.row, {rows.qualified('s', rows.SENTENCE_COLUMNS)}, e.id FROM staging.sentences s {staged} "
+            "LEFT JOIN embeddings e ON e.key = s.key ORDER BY t.number, s.ordinal"
+        )
+        for table, columns in (("passages", rows.PASSAGE_COLUMNS), ("pages", rows.PAGE_COLUMNS)):
+            execute(
+                f"INSERT INTO main.{table} (document, {columns}) SELECT d.row, {rows.qualified('s', columns)} "
+                f"FROM staging.{table} s {staged} ORDER BY t.number, s.rowid"
+            )
+        tagged = (
+            "FROM main.sentences s, json_each(s.tags) facet, json_each(facet.value) value WHERE s.row > ? "
+            "AND s.tags <> '{}'"
+        )
+        execute(f"INSERT OR IGNORE INTO tags (facet, value) SELECT DISTINCT facet.key, value.value {tagged}", (last,))
+        execute(
+            "INSERT OR IGNORE INTO sentence_tags SELECT s.row, "
+            f"(SELECT id FROM tags t WHERE t.facet = facet.key AND t.value = value.value) {tagged}",
+            (last,),
+        )
+        execute(
+            "DELETE FROM embeddings WHERE id IN (SELECT embedding FROM loose l "
+            "WHERE NOT EXISTS (SELECT 1 FROM main.sentences s WHERE s.embedding = l.embedding))"
+        )
+        execute("DELETE FROM loose")
+
+    def _insert(self, table: str, columns: str, values: Iterable[Row]) -> None:
+        marks = ", ".join("?" * len(columns.split(", ")))
+        self.connection.executemany(f"INSERT INTO staging.{table} ({columns}) VALUES ({marks})", values)
+
+    def _delete_staged(self, doc_id: str) -> None:
+        number = "(SELECT number FROM staging.documents WHERE id = ?)"
+        for table in _STAGED:
+            self.connection.execute(f"DELETE FROM staging.{table} WHERE document = {number}", (doc_id,))
+        self.connection.execute("DELETE FROM staging.documents WHERE id = ?", (doc_id,))
+
+    def _discard_staging(self) -> None:
+        for path in self.folder.glob(_FILE + "*"):
+            path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with writing(self.folder):
+            self.connection.execute("BEGIN")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    if self.connection.in_transaction:
+                        self.connection.execute("ROLLBACK")
+                raise

@@ -1,0 +1,241 @@
+"""Maintenance of an index in service: rebuild its indexes, vacuum its tables, and measure the recall of search.
+
+Questions and ingests go on meanwhile. Indexes are rebuilt before vacuuming, because vacuuming an HNSW index is slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+import psycopg
+from psycopg import errors, sql
+
+from quoth.errors import IndexBusy, IndexUnwritable, QuothError, SettingsError
+from quoth.protocols import Progress
+from quoth.stores.database_rows import Row
+from quoth.stores.postgres import postgres_faults as faults
+from quoth.stores.postgres import postgres_schema
+from quoth.stores.postgres.maintenance_report import (
+    IndexHealth,
+    Maintenance,
+    Recall,
+    TableHealth,
+    fresh_vector_index,
+    maintenance_json,
+)
+from quoth.stores.postgres.postgres_connections import Connection, Connections
+from quoth.stores.postgres.postgres_schema import PublishedIndex
+from quoth.stores.postgres.postgres_search import FEW
+from quoth.stores.postgres.postgres_store import no_index
+from quoth.stores.postgres.recall_measurement import recall_of
+
+__all__ = ["Maintenance", "maintain", "maintenance_json"]
+
+_WAIT = "60s"  # for a lock
+_WAIT_TO_REBUILD = "15min"  # a rebuild waits until the transactions before it have ended, however long they take
+_WAIT_TO_TIDY = "10s"  # somebody waits for the error
+_MEMORY = 256 * 2**20  # bytes to rebuild an index with, at least
+_MOST_SAMPLE = 10_000
+_VECTORS = "sentences_by_vector"
+
+_LOCK = "SELECT pg_try_advisory_lock(hashtextextended('quoth maintenance ' || %s, 0))"
+_UNLOCK = "SELECT pg_advisory_unlock(hashtextextended('quoth maintenance ' || %s, 0))"
+_READS_ONLY = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean"
+# A role may vacuum and rebuild what it owns; from version 17 on also what it was given MAINTAIN for.
+_TABLES = """
+SELECT c.relname, s.n_live_tup, s.n_dead_tup, pg_total_relation_size(c.oid), s.last_vacuum::text,
+       s.last_autovacuum::text, pg_has_role(c.relowner, 'USAGE') OR {maintain}
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_stat_user_tables s ON s.relid = c.oid
+WHERE n.nspname = %s AND c.relkind = 'r' ORDER BY c.relname
+"""
+_INDEXES = """
+SELECT c.relname, a.amname, i.indisvalid AND i.indisready, pg_relation_size(c.oid)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_am a ON a.oid = c.relam WHERE n.nspname = %s ORDER BY c.relname
+"""
+_MORE_MEMORY = """
+SELECT set_config('maintenance_work_mem', greatest(pg_size_bytes(current_setting('maintenance_work_mem')), %s) / 1024
+                  || 'kB', false)
+"""
+_CREATE = "CREATE INDEX CONCURRENTLY {} ON {} USING hnsw (vector {}) WITH (m = 16, ef_construction = 64)"
+
+
+def maintain(
+    url: str, schema: str, *, ef_search: int, reindex: bool, sample: int, progress: Progress | None
+) -> Maintenance:
+    """Rebuild the indexes (with `reindex`), vacuum and analyse the tables, and measure.
+
+    `sample` is how many stored vectors the recall is measured with, under `ef_search`; 0 leaves that out. Only one
+    runs at a time: another one is refused with `IndexBusy`.
+    """
+    if not 0 <= sample <= _MOST_SAMPLE:
+        raise SettingsError(f"a sample of {sample} cannot be taken", hint=f"Choose 0 to {_MOST_SAMPLE} vectors.")
+    connections = Connections(url, schema)
+    with connections.writer() as connection, _only_run(connection, connections.location, schema, progress) as run:
+        published = run.published()
+        before = run.tables()
+        removed, rebuilt = run.rebuild(published) if reindex else ((), {})
+        run.vacuum(tuple(before))
+        recall = run.recall(ef_search=ef_search, sample=sample) if sample else ()
+        after = run.tables()
+        return Maintenance(
+            place=connections.location,
+            pgvector=run.pgvector(),
+            generation=published.info.generation,
+            sentences=published.info.sentences,
+            ef_search=ef_search,
+            exact=published.evidence <= FEW,
+            rebuilt=tuple(rebuilt),
+            removed=removed,
+            tables=tuple(table.vacuumed(after.get(name, table)) for name, table in before.items()),
+            indexes=tuple(replace(index, bytes_before=rebuilt.get(index.name)) for index in run.indexes(published)),
+            recall=recall,
+        )
+
+
+@contextmanager
+def _only_run(
+    connection: Connection, location: str, schema: str, progress: Progress | None
+) -> Iterator[_MaintenanceRun]:
+    """Yield the only maintenance of a schema. Its lock is freed at once, not when the connection is gone."""
+    run = _MaintenanceRun(connection, location, schema, progress)
+    run.begin()
+    try:
+        yield run
+    finally:
+        with suppress(psycopg.Error):
+            connection.execute(_UNLOCK, (schema,))
+
+
+@dataclass(frozen=True, slots=True)
+class _MaintenanceRun:
+    """The steps of one maintenance."""
+
+    connection: Connection
+    location: str
+    schema: str
+    progress: Progress | None
+
+    def begin(self) -> None:
+        """Refuse a server that only reads, and a second maintenance."""
+        if self._rows(_READS_ONLY) == [(True,)]:
+            raise IndexUnwritable(
+                f"{self.location} cannot be maintained: this server only reads",
+                hint="A replica is maintained through its primary server: give its address.",
+            )
+        self._wait_for_locks(_WAIT)
+        if self._rows(_LOCK, (self.schema,)) != [(True,)]:
+            raise IndexBusy(f"{self.location} is being maintained already", hint="Try again when that is done.")
+
+    def published(self) -> PublishedIndex:
+        with faults.reading(self.location):
+            try:
+                published = postgres_schema.read_published(self.connection, self.location, schema=self.schema)
+            except (errors.UndefinedTable, errors.InvalidSchemaName):
+                published = None
+        if published is None:
+            raise no_index(self.location)
+        return published
+
+    def pgvector(self) -> str:
+        with faults.reading(self.location):
+            return postgres_schema.pgvector_version(self.connection) or "0"
+
+    def tables(self) -> dict[str, TableHealth]:
+        """Return the tables that this user may maintain; raise if the tables of the index are missing from them."""
+        may = "has_table_privilege(c.oid, 'MAINTAIN')" if self.connection.info.server_version >= 170_000 else "false"
+        found = self._rows(sql.SQL(_TABLES).format(maintain=sql.SQL(may)), (self.schema,))
+        tables = {name: TableHealth(name, live, dead, dead, *rest) for name, live, dead, *rest, may in found if may}
+        if "sentences" not in tables:
+            raise IndexUnwritable(
+                f"{self.location} cannot be maintained: this user does not own its tables",
+                hint="Use the user that made the index (its owner), or one with the role of it.",
+            )
+        return tables
+
+    def indexes(self, published: PublishedIndex) -> list[IndexHealth]:
+        """Return the indexes that search uses, and left-over ones."""
+        dimension = published.info.model.dimension
+        new = fresh_vector_index(published.evidence, dimension=dimension, vectors=published.vectors)
+        rows = self._rows(_INDEXES, (self.schema,))
+        found = [IndexHealth(name, kind, valid, size, None, None) for name, kind, valid, size in rows]
+        return [
+            replace(index, fresh_bytes=new) if index.kind == "hnsw" and not index.left_over else index
+            for index in found
+            if index.left_over or index.kind in {"hnsw", "gin"}
+        ]
+
+    def rebuild(self, published: PublishedIndex) -> tuple[tuple[str, ...], dict[str, int]]:
+        """Remove left-over indexes, rebuild the others; return the removed names and the old sizes of the rebuilt."""
+        self._do(_MORE_MEMORY, (_MEMORY,))
+        self._wait_for_locks(_WAIT_TO_REBUILD)
+        found = self.indexes(published)
+        removed = self._remove_left_over(found)
+        rebuilt = {index.name: index.bytes for index in found if not index.left_over}
+        for done, name in enumerate(rebuilt):
+            self._report("reindexing", done, len(rebuilt))
+            self._rebuild(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(self._named(name)), published)
+        if _VECTORS not in rebuilt and published.evidence > FEW:
+            rebuilt[_VECTORS] = 0
+            operators = sql.SQL(f"{published.vectors}_cosine_ops")
+            statement = sql.SQL(_CREATE).format(sql.Identifier(_VECTORS), self._named("sentences"), operators)
+            self._rebuild(statement, published)
+        self._report("reindexing", len(rebuilt), len(rebuilt))
+        return removed, rebuilt
+
+    def _rebuild(self, statement: sql.Composed, published: PublishedIndex) -> None:
+        try:
+            self._do(statement)
+        except BaseException:
+            # What it leaves behind would cost every write. The first error counts, and the next run tries again.
+            with suppress(QuothError):
+                self._wait_for_locks(_WAIT_TO_TIDY)
+                self._remove_left_over(self.indexes(published))
+            raise
+
+    def _remove_left_over(self, found: Sequence[IndexHealth]) -> tuple[str, ...]:
+        names = tuple(index.name for index in found if index.left_over)
+        for name in names:
+            self._do(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(self._named(name)))
+        return names
+
+    def vacuum(self, tables: Sequence[str]) -> None:
+        self._wait_for_locks(_WAIT)
+        for done, name in enumerate(tables):
+            self._report("vacuuming", done, len(tables))
+            self._do(sql.SQL("VACUUM (ANALYZE) {}").format(self._named(name)))
+        self._report("vacuuming", len(tables), len(tables))
+
+    def recall(self, *, ef_search: int, sample: int) -> tuple[Recall, ...]:
+        """Measure within one snapshot, whatever is published meanwhile."""
+        self.connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        self.connection.read_only = True
+        with faults.reading(self.location), self.connection.transaction():
+            return recall_of(
+                self.connection,
+                self.published(),
+                location=self.location,
+                ef_search=ef_search,
+                sample=sample,
+                progress=self.progress,
+            )
+
+    def _wait_for_locks(self, patience: str) -> None:
+        self._do(sql.SQL("SET lock_timeout = {}").format(patience))
+
+    def _do(self, statement: str | sql.Composed, values: Sequence[object] | None = None) -> None:
+        with faults.writing(self.location):
+            self.connection.execute(statement, values)
+
+    def _rows(self, statement: str | sql.Composed, values: Sequence[object] | None = None) -> list[Row]:
+        with faults.reading(self.location):
+            return self.connection.execute(statement, values).fetchall()
+
+    def _named(self, name: str) -> sql.Identifier:
+        return sql.Identifier(self.schema, name)
+
+    def _report(self, step: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(step, done, total)

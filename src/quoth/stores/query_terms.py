@@ -1,0 +1,77 @@
+"""What a word of a question is worth, by one rule for every index that scores as tantivy does."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import accumulate
+from typing import TypeAlias
+
+import tantivy
+
+from quoth.language.terms import words
+
+Variant: TypeAlias = tuple[str, ...]
+"""Tokens that a sentence must all hold."""
+
+# A question has a few dozen words. These bounds only keep a pasted book from taking minutes.
+MAX_GROUPS = 256
+_MAX_ALTERNATIVES = 64
+_MAX_TOKENS = 32
+_MAX_CHARACTERS = 4096
+
+
+@cache
+def stemmer() -> tantivy.TextAnalyzer:
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(tantivy.Filter.stemmer("english")).build()
+
+
+def group_variants(group: Sequence[str]) -> tuple[Variant, ...]:
+    """Return the variants of a word and of its synonyms, each once."""
+    return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in variants(term)))
+
+
+def variants(term: str) -> tuple[Variant, ...]:
+    """Return the ways a sentence can hold `term`: as written, or in parts (`kg/ha`; `kg` and `ha`)."""
+    asked = words(term[:_MAX_CHARACTERS])
+    whole = _stems([word.whole for word in asked])
+    parts = _stems([part for word in asked for part in word.parts or (word.whole,)])
+    return tuple(dict.fromkeys(variant for variant in (whole, parts) if variant))
+
+
+def _stems(forms: Sequence[str]) -> Variant:
+    return tuple(dict.fromkeys(stemmer().analyze(" ".join(forms[:_MAX_TOKENS]))))
+
+
+def idf(evidence: int, held: int) -> float:
+    """Return the inverse document frequency of what `held` of all `evidence` sentences hold."""
+    return math.log(1 + (evidence - held + 0.5) / (held + 0.5))
+
+
+def weigh(
+    variants: Sequence[Variant], evidence: int, *, held: Callable[[Variant], int]
+) -> tuple[dict[Variant, float], float]:
+    """Return the boost of each variant of a group that occurs, and the most that the group is worth.
+
+    That is the idf of the word as asked, where it occurs. A synonym is never worth more than the word it stands for,
+    or a rare one would outweigh the question.
+    """
+    occurring = {variant: found for variant in variants if (found := held(variant)) > 0}
+    if not occurring:
+        return {}, idf(evidence, 0)
+    worth = idf(evidence, occurring.get(variants[0]) or max(occurring.values()))
+    boosts = {}
+    for variant, found in occurring.items():
+        natural = sum(idf(evidence, held((token,))) for token in variant)
+        boosts[variant] = min(worth, idf(evidence, found)) / natural
+    return boosts, worth
+
+
+_NORMS: tuple[int, ...] = tuple(accumulate([0] + [1] * 40 + [2**octave for octave in range(1, 28) for _ in range(8)]))
+
+
+def norm(length: int) -> int:
+    """Return `length` as tantivy keeps it in one byte: exact up to 40, then in ever larger steps."""
+    return _NORMS[bisect.bisect_right(_NORMS, length) - 1]

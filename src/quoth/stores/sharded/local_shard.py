@@ -1,0 +1,134 @@
+"""A shard that is an embedded index on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import tantivy
+
+from quoth.stores.database_rows import RowLimits
+from quoth.stores.disk_faults import reading
+from quoth.stores.embedded.embedded_reader import EmbeddedReader
+from quoth.stores.embedded.generations import partition_hash
+from quoth.stores.embedded.lexical_index import MARGIN, best_of, share, sum_of
+from quoth.stores.query_terms import Variant
+from quoth.stores.sharded.bm25 import Scorer, average, natural
+from quoth.stores.sharded.merge_shards import thresholds
+from quoth.stores.sharded.shard_protocol import (
+    BoundedHit,
+    ChosenSentence,
+    QueryWeights,
+    ScoredHit,
+    ShardHits,
+    ShardQuery,
+    TieBreak,
+    WeighedVariant,
+)
+from quoth.types import Candidates, Sentence, Vectors
+
+_ROUNDING = 1e-5
+"""The share of a score that covers any rounding error of single-precision sums, in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalShard:
+    """See `shard_protocol.Shard`. `terms` is the number of terms that its evidence sentences have together."""
+
+    reader: EmbeddedReader
+    terms: int
+
+    def held(self, variants: Sequence[Variant]) -> tuple[int, ...]:
+        with reading(self.reader.location):
+            return tuple(map(self.reader.lexical.held, variants))
+
+    def search(self, query: ShardQuery) -> ShardHits:
+        with reading(self.reader.location):
+            limits = self.reader.limits(query.filters)
+            vector = self.reader.checked(query.vector)
+            return ShardHits(
+                lexical=() if query.weights is None else self._hits(query.weights, query.candidates, limits),
+                dense=() if vector is None else self._nearest(vector, query, limits),
+            )
+
+    def scores(self, weights: QueryWeights, rows: Sequence[int], *, partitions: int) -> tuple[ScoredHit, ...]:
+        scorer = Scorer(weights)
+        wanted = sorted(rows)
+        with reading(self.reader.location):
+            scores = [scorer.score(sentence.search_text) for sentence in self.reader.rows(wanted)]
+            tie_breaks = self._tie_breaks(wanted, partitions)
+        return tuple(
+            ScoredHit(row, share(score, weights.ideal), score / weights.ideal, tie_break)
+            for row, score, tie_break in zip(wanted, scores, tie_breaks, strict=True)
+        )
+
+    def candidates(self, query: ShardQuery, chosen: Sequence[ChosenSentence]) -> Candidates:
+        known = {sentence.row: sentence.lexical for sentence in chosen}
+        scorer = None if query.weights is None else Scorer(query.weights)
+
+        def lexical(row: int, sentence: Sentence) -> float:
+            if (score := known[row]) is not None:
+                return score
+            return 0.0 if scorer is None else scorer.share(sentence.search_text)
+
+        with reading(self.reader.location):
+            found_by = {sentence.row: sentence.found_by for sentence in chosen}
+            return self.reader.candidates(found_by, self.reader.checked(query.vector), lexical=lexical)
+
+    def _hits(self, weights: QueryWeights, count: int, limits: RowLimits) -> tuple[BoundedHit, ...]:
+        """Return the sentences that tantivy proposes, with bounds on their scores.
+
+        Tantivy weighs each word by its worth in the whole index, but knows only the average length a of this shard, not
+        the average A of the whole index. A word adds worth / (1 + k / often), where k is an increasing linear function
+        of length / average. With A in place of a this grows at most by the factor A / a if that is above 1, and
+        otherwise shrinks at most by it. The same holds for the best of several variants and for sums, so each score
+        lies between two bounds. A sentence that tantivy did not return scores at most the upper bound of the last one
+        returned; ask for more until that is too low to matter.
+        """
+        lexical = self.reader.lexical
+        if count <= 0 or lexical.sentences == 0:
+            return ()
+        groups = (self._variants(group) for group in weights.groups)
+        query = lexical.within(sum_of(best_of(group) for group in groups), limits)
+        ratio = weights.average / (average(lexical.sentences, self.terms) or weights.average)
+        least, most = min(1.0, ratio) * (1 - _ROUNDING), max(1.0, ratio) * (1 + _ROUNDING)
+        limit = count + MARGIN
+        while True:
+            found = lexical.found(query, limit)
+            shares = [hit.score / weights.ideal for hit in found]
+            to_reach = thresholds([score * least for score in shares], count)  # tantivy gives the best first
+            if len(found) < limit or not to_reach.within_reach(shares[-1] * most):
+                return tuple(
+                    BoundedHit(hit.row, score * least, score * most)
+                    for hit, score in zip(found, shares, strict=True)
+                    if to_reach.within_reach(score * most)
+                )
+            limit *= 4
+
+    def _variants(self, group: Sequence[WeighedVariant]) -> list[tantivy.Query]:
+        """Return queries for the variants that occur here."""
+        lexical = self.reader.lexical
+        queries = []
+        for variant in group:
+            held = [lexical.held((token,)) for token, _ in variant]
+            if all(held):
+                worth = (natural(lexical.sentences, count) for count in held)
+                queries.append(
+                    lexical.every([(token, weight / own) for (token, weight), own in zip(variant, worth, strict=True)])
+                )
+        return queries
+
+    def _nearest(self, vector: Vectors, query: ShardQuery, limits: RowLimits) -> tuple[ScoredHit, ...]:
+        dense = self.reader.dense
+        nearest, found = dense.nearest(vector, query.candidates, dense.allowed(limits))
+        scores = sorted(zip(dense.rows[nearest].tolist(), found.tolist(), strict=True))
+        tie_breaks = self._tie_breaks([row for row, _ in scores], query.partitions)
+        return tuple(
+            ScoredHit(row, score, score, tie_break) for (row, score), tie_break in zip(scores, tie_breaks, strict=True)
+        )
+
+    def _tie_breaks(self, rows: Sequence[int], partitions: int) -> list[TieBreak]:
+        return [
+            TieBreak(partition_hash(doc_id) % partitions, doc_id, ordinal)
+            for doc_id, ordinal in self.reader.ordinals(rows)
+        ]

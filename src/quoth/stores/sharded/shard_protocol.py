@@ -1,0 +1,136 @@
+"""A shard, the values that go to it and come back, and the rule that assigns documents to shards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar
+
+from quoth.protocols import Reader
+from quoth.stores.query_terms import Variant
+from quoth.types import Candidates, Filters, Vectors
+
+WeighedVariant: TypeAlias = tuple[tuple[str, float], ...]
+"""Tokens that a sentence must all hold, and what each is worth in the whole index."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TieBreak:
+    """The order among equal scores. `partition` is where one index of all documents would put the document."""
+
+    partition: int
+    doc_id: str
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWeights:
+    """The words of a question, weighed by the statistics of the whole index.
+
+    `groups` hold the variants that occur anywhere, `ideal` is the score of the ideal sentence, and `average` the number
+    of terms in a sentence.
+    """
+
+    groups: tuple[tuple[WeighedVariant, ...], ...]
+    ideal: float
+    average: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardQuery:
+    """A question for one shard. Without `weights` full text is not searched.
+
+    `partitions` is how many partitions one embedded index of all documents would have; it decides ties.
+    """
+
+    vector: Vectors | None
+    weights: QueryWeights | None
+    candidates: int
+    filters: Filters
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedHit:
+    """A sentence found by its words: of the score of the ideal sentence, it has between `least` and `most`."""
+
+    row: int
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredHit:
+    """A sentence with its score, rounded and exact, and the tie-break for equal scores."""
+
+    row: int
+    score: float
+    exact: float
+    tie_break: TieBreak
+
+
+@dataclass(frozen=True, slots=True)
+class ShardHits:
+    """The best of one shard, with every sentence that can be among the best of all shards."""
+
+    lexical: tuple[BoundedHit, ...]
+    dense: tuple[ScoredHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSentence:
+    """A sentence to be given. `lexical` is its score where that is known already."""
+
+    row: int
+    lexical: float | None
+    found_by: tuple[str, ...]
+
+
+_Given = TypeVar("_Given")
+
+
+class Shard(Protocol):
+    """One generation of one shard. Its row numbers mean nothing to another shard."""
+
+    @property
+    def reader(self) -> Reader:
+        """The shard as an index, for questions about single documents."""
+
+    def held(self, variants: Sequence[Variant]) -> tuple[int, ...]:
+        """Count the evidence sentences that hold every token of each variant."""
+
+    def search(self, query: ShardQuery) -> ShardHits:
+        """Return what can be among the best of all: by words with bounds of the score, by vector exactly."""
+
+    def scores(self, weights: QueryWeights, rows: Sequence[int], *, partitions: int) -> tuple[ScoredHit, ...]:
+        """Return the exact lexical score of each row, ordered by row."""
+
+    def candidates(self, query: ShardQuery, chosen: Sequence[ChosenSentence]) -> Candidates:
+        """Return the chosen sentences with both scores, in any order."""
+
+
+class AskShards(Protocol):
+    """Ask several shards the same, in turn or at once; the answers come in the order of the shards."""
+
+    def __call__(self, ask: Callable[[int], _Given], shards: Sequence[int]) -> list[_Given]: ...
+
+
+def ask_in_turn(ask: Callable[[int], _Given], shards: Sequence[int]) -> list[_Given]:
+    """One shard after the other."""
+    return [ask(shard) for shard in shards]
+
+
+def shard_name(number: int, shards: int) -> str:
+    """Return the name of a shard for messages, which count from 1; `number` counts from 0."""
+    return f"shard {number + 1} of {shards}"
+
+
+def assign(doc_id: str, shards: int) -> int:
+    """Return the number of the shard, from 0, of a document: always the same for an id.
+
+    Not the hash by which an embedded index deals its documents out inside: each of its parts would otherwise get
+    either all documents of a shard or none.
+    """
+    named = doc_id.encode("utf-8", "replace")  # a lone surrogate is in no stored id, and may be asked for all the same
+    return int.from_bytes(hashlib.blake2b(named, digest_size=8, person=b"quoth shard").digest(), "big") % shards

@@ -1,0 +1,175 @@
+"""One generation of a sharded index: asks every shard and merges the answers.
+
+A search takes up to four rounds of calls. The first counts the sentences that hold each word, over all shards. The
+second searches each shard with these counts. The third gets exact scores for sentences whose bounds leave the order
+open. The last fetches the chosen sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from itertools import chain
+from typing import TypeVar
+
+from quoth.errors import ShardMissing
+from quoth.protocols import Neighbours, Reader
+from quoth.stores.sharded import bm25 as scoring
+from quoth.stores.sharded import merge_shards as merge
+from quoth.stores.sharded.shard_protocol import (
+    AskShards,
+    QueryWeights,
+    Shard,
+    ShardHits,
+    ShardQuery,
+    assign,
+    shard_name,
+)
+from quoth.types import (
+    Candidates,
+    Document,
+    DocumentInfo,
+    Filters,
+    IndexInfo,
+    Page,
+    Passage,
+    Query,
+    Sentence,
+    Vectors,
+)
+
+_Reply = TypeVar("_Reply")
+
+
+@dataclass(eq=False)
+class ShardedReader:
+    """See `protocols.Reader`. None stands for a shard that cannot be reached: the others answer without it.
+
+    `evidence` sentences of the shards that are there have `terms` terms; `partitions`: see `ShardQuery`.
+    """
+
+    shards: Sequence[Shard | None]
+    info: IndexInfo
+    _: KW_ONLY
+    evidence: int
+    terms: int
+    partitions: int
+    each: AskShards
+
+    def __post_init__(self) -> None:
+        self._present = {number: shard for number, shard in enumerate(self.shards) if shard is not None}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(self._name(number) for number, shard in enumerate(self.shards) if shard is None)
+
+    def may_lack(self, filters: Filters) -> bool:
+        """Any shard may say what replaced a document and when, so a filter by date needs all of them."""
+        if not filters.doc_ids or filters.as_of is not None:
+            return bool(self.missing)
+        return any(self._shard_of(doc_id) not in self._present for doc_id in filters.doc_ids)
+
+    def search(self, query: Query) -> Candidates:
+        shard_query = ShardQuery(
+            vector=query.vector,
+            weights=self._weights(query.terms),
+            candidates=query.candidates,
+            filters=query.filters,
+            partitions=self.partitions,
+        )
+        numbers = self._by_shard(query.filters.doc_ids) if query.filters.doc_ids else self._present
+        found = self._ask(numbers, lambda _, shard: shard.search(shard_query))
+        lexical = self._best_by_words(shard_query, found)
+        dense = merge.best(((number, hit) for number, hits in found.items() for hit in hits.dense), query.candidates)
+        chosen = merge.chosen(lexical, dense)
+        answers = self._ask(chosen, lambda number, shard: shard.candidates(shard_query, chosen[number]))
+        return merge.gathered(list(answers.values()), self.info.model.dimension)
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        counted = self._ask(self._present, lambda _, shard: shard.reader.frequencies(terms)).values()
+        return {term: sum(counts[term] for counts in counted) for term in terms}
+
+    def document(self, doc_id: str) -> Document | None:
+        return self._of(doc_id).document(doc_id)
+
+    def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
+        wanted = dict.fromkeys(self._present) if ids is None else self._by_shard(ids)
+        listed = self._ask(wanted, lambda number, shard: shard.reader.documents(wanted[number])).values()
+        return tuple(sorted(chain.from_iterable(listed), key=lambda document: document.id))
+
+    def sentences(self, doc_id: str) -> Iterator[Sentence]:
+        return self._of(doc_id).sentences(doc_id)
+
+    def passages(self, doc_id: str) -> tuple[Passage, ...]:
+        return self._of(doc_id).passages(doc_id)
+
+    def page(self, doc_id: str, number: int) -> Page | None:
+        return self._of(doc_id).page(doc_id, number)
+
+    def neighbours(self, sentences: Sequence[Sentence]) -> list[Neighbours]:
+        by_shard: dict[int, list[Sentence]] = {}
+        for sentence in sentences:
+            self._of(sentence.doc_id)  # raises `ShardMissing` if its shard does not answer
+            by_shard.setdefault(self._shard_of(sentence.doc_id), []).append(sentence)
+        listed = self._ask(by_shard, lambda number, shard: shard.reader.neighbours(by_shard[number]))
+        beside = {
+            sentence.id: neighbours
+            for number, answers in listed.items()
+            for sentence, neighbours in zip(by_shard[number], answers, strict=True)
+        }
+        return [beside[sentence.id] for sentence in sentences]
+
+    def vectors(self, doc_id: str) -> Vectors:
+        return self._of(doc_id).vectors(doc_id)
+
+    def _weights(self, terms: Sequence[Sequence[str]]) -> QueryWeights | None:
+        """Weigh the words of a question by the statistics of all shards; None if it has no words."""
+        groups = scoring.asked(terms)
+        if not groups or self.evidence == 0:
+            return None
+        variants = scoring.lookups(groups)
+        counted = self._ask(self._present, lambda _, shard: shard.held(variants)).values()
+        held = dict(zip(variants, map(sum, zip(*counted, strict=True)), strict=True))
+        return scoring.weights(groups, held, evidence=self.evidence, terms=self.terms)
+
+    def _best_by_words(self, query: ShardQuery, found: Mapping[int, ShardHits]) -> dict[merge.Key, float | None]:
+        """Return the best by words, with the exact scores that were needed to decide."""
+        hits = [(number, hit) for number, own in found.items() for hit in own.lexical]
+        weights = query.weights
+        if not hits or weights is None:
+            return {}
+        contest = merge.contest(hits, query.candidates)
+        winners: dict[merge.Key, float | None] = dict.fromkeys(contest.certain)
+        rows: dict[int, list[int]] = {}
+        for number, row in contest.open:
+            rows.setdefault(number, []).append(row)
+        scored = self._ask(rows, lambda number, shard: shard.scores(weights, rows[number], partitions=self.partitions))
+        exact = ((number, hit) for number, hits in scored.items() for hit in hits)
+        return winners | merge.best(exact, contest.left)
+
+    def _ask(self, numbers: Iterable[int], ask: Callable[[int, Shard], _Reply]) -> dict[int, _Reply]:
+        """Return the reply of each shard, in the order of their numbers."""
+        ordered = sorted(numbers)
+        if not ordered:
+            return {}
+        return dict(zip(ordered, self.each(lambda number: ask(number, self._present[number]), ordered), strict=True))
+
+    def _by_shard(self, doc_ids: Iterable[str]) -> dict[int, list[str]]:
+        """Return the ids that each present shard would hold."""
+        ids: dict[int, list[str]] = {}
+        for doc_id in doc_ids:
+            if (number := self._shard_of(doc_id)) in self._present:
+                ids.setdefault(number, []).append(doc_id)
+        return ids
+
+    def _of(self, doc_id: str) -> Reader:
+        number = self._shard_of(doc_id)
+        if number not in self._present:
+            raise ShardMissing(self._name(number), f"the document {doc_id} would be in it")
+        return self._present[number].reader
+
+    def _name(self, number: int) -> str:
+        return shard_name(number, len(self.shards))
+
+    def _shard_of(self, doc_id: str) -> int:
+        return assign(doc_id, len(self.shards))

@@ -1,0 +1,193 @@
+"""One write, in the same steps for every store: stage the documents, embed what is new, publish everything at once.
+
+Staged documents change nothing that readers see. Each chunk of vectors is committed as soon as it is made, so that an
+interrupted write does not embed it again. Publishing is one transaction, whose commit names the new generation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from quoth.errors import IndexMismatch, ModelError
+from quoth.protocols import Embedder, Progress
+from quoth.stores.database_rows import Row, search_text
+from quoth.types import IndexInfo, ModelIdentity, SplitDocument, StoredDocument, Vectors
+
+FORMAT = 3
+"""The version of the content. It is the same in every store, so that the digests of two stores agree."""
+CHUNK = 4096
+"""Texts that are embedded together: enough to sort by length well, few enough to lose little when interrupted."""
+
+
+@dataclass(eq=False, kw_only=True)
+class WriteTemplate(ABC):
+    """The state of one write. `run` does it all; a store supplies the steps that touch its tables.
+
+    `old` is the published generation, None if there is none.
+    """
+
+    old: IndexInfo | None
+    embedder: Embedder
+    profile: tuple[str, str]
+    progress: Progress | None
+    model: ModelIdentity = field(init=False)
+    staged: set[str] = field(default_factory=set, init=False)
+    removed: tuple[str, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        self.model = self.embedder.identity
+
+    def run(self, put: Iterable[SplitDocument], remove: Collection[str]) -> IndexInfo:
+        with self.staging():
+            self._stage_all(put, remove)
+            if self.old is not None and self.old.model != self.model:
+                self.refuse_mixture(self.old)
+            if self.old is not None and not self.staged and not self.removed and self.is_described_by(self.old):
+                return self.old
+            self._embed_missing()
+            self._report("indexing", 0, 0)  # not inside the transaction: an error of a listener is not the index's
+            info = self.publish()
+            self._report("indexing", info.sentences, info.sentences)
+            return info
+
+    def is_described_by(self, info: IndexInfo) -> bool:
+        """Return whether a write without any documents would leave the index as it is."""
+        return (info.model, info.profile_name, info.profile_source) == (self.model, *self.profile)
+
+    @abstractmethod
+    def staging(self) -> AbstractContextManager[None]:
+        """Make empty tables for the documents of this write, and remove them at the end."""
+
+    @abstractmethod
+    def stored_documents(self) -> Mapping[str, StoredDocument]:
+        """Return the published documents by id."""
+
+    @abstractmethod
+    def stage(self, split: SplitDocument) -> None:
+        """Stage a document; it replaces an earlier version that was staged in this write."""
+
+    @abstractmethod
+    def unstage(self, doc_id: str) -> None:
+        """Drop a staged document, if there is one of that id."""
+
+    @abstractmethod
+    def finish_staging(self, moved: Mapping[str, str]) -> None:
+        """Note the removed documents, and store the new root of each moved document, by id."""
+
+    @abstractmethod
+    def refuse_mixture(self, old: IndexInfo) -> None:
+        """Raise `model_mismatch` if a document would keep vectors of the old model."""
+
+    @abstractmethod
+    def find_missing(self) -> int:
+        """List the staged texts without a vector, each once; return how many there are."""
+
+    @abstractmethod
+    def missing(self, *, after: int) -> list[Row]:
+        """Return up to `CHUNK` of these: row, key, text and text of the lead; ordered by row."""
+
+    @abstractmethod
+    def keep(self, keys: Sequence[bytes], vectors: Vectors, tokens: Sequence[bytes]) -> None:
+        """Commit new vectors, for this write and for the next one if this one is interrupted."""
+
+    @abstractmethod
+    def publish(self) -> IndexInfo:
+        """Bring the staged documents into the index, remove others, and publish the new generation."""
+
+    def _stage_all(self, put: Iterable[SplitDocument], remove: Collection[str]) -> None:
+        stored = self.stored_documents()
+        other_model = self.old is not None and self.old.model != self.model
+        seen = set()
+        moved: dict[str, str] = {}
+        for split in put:
+            doc_id = split.document.id
+            before = stored.get(doc_id)
+            seen.add(doc_id)
+            moved.pop(doc_id, None)
+            if other_model or before is None or before.fingerprint != split.fingerprint:
+                self.stage(split)
+                self.staged.add(doc_id)
+                continue
+            self.unstage(doc_id)  # the last version of a document counts
+            self.staged.discard(doc_id)
+            if before.root != split.root:
+                moved[doc_id] = split.root
+        self.removed = tuple(sorted(stored.keys() & set(remove) - seen))
+        # Where a document was found is not part of the index's identity: a new root needs no new generation.
+        self.finish_staging(moved)
+
+    def _embed_missing(self) -> None:
+        total = self.find_missing()
+        done = last = 0
+        while done < total:
+            found = self.missing(after=last)
+            texts = [search_text(text, lead) for _, _, text, lead in found]
+            vectors, tokens = self._embed(texts, done=done, total=total)
+            self.keep([row[1] for row in found], vectors, tokens)
+            done += len(found)
+            last = found[-1][0]
+
+    def _embed(self, texts: list[str], *, done: int, total: int) -> tuple[Vectors, list[bytes]]:
+        vectors, tokens = self.embedder.embed_tokens(
+            texts, progress=lambda step, count, _: self._report(step, done + count, total)
+        )
+        wanted = (len(texts), self.model.dimension)
+        if vectors.shape != wanted or not np.isfinite(vectors).all():
+            raise ModelError(
+                f"{self.model.name} gave vectors of shape {vectors.shape} or not finite, where {wanted} was due",
+                hint="Check the model's files; nothing was published.",
+            )
+        return vectors, tokens
+
+    def _report(self, step: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(step, done, total)
+
+
+def model_mismatch(index: str, *, old: ModelIdentity, new: ModelIdentity, elsewhere: str) -> IndexMismatch:
+    """Return the error for vectors of two models, which never mix: another model must bring every document again."""
+    return IndexMismatch(
+        f"{index} was made with {_described(old)}, not {_described(new)}",
+        hint=f"Ingest into another {elsewhere}, or remove this one first.",
+    )
+
+
+def _described(model: ModelIdentity) -> str:
+    return f"{model.name} ({model.revision}, {model.precision}, {model.dimension} dimensions)"
+
+
+def describe_index(
+    documents: Collection[tuple[str, str]],
+    *,
+    sentences: int,
+    generation: int,
+    model: ModelIdentity,
+    profile: tuple[str, str],
+) -> IndexInfo:
+    """Describe an index of documents, given as id and fingerprint in any order."""
+    name, source = profile
+    return IndexInfo(
+        format=FORMAT,
+        generation=generation,
+        digest=content_digest(FORMAT, model, profile=profile, documents=documents),
+        model=model,
+        profile_name=name,
+        profile_source=source,
+        documents=len(documents),
+        sentences=sentences,
+    )
+
+
+def content_digest(
+    form: int, model: ModelIdentity, *, profile: tuple[str, str], documents: Iterable[tuple[str, str]]
+) -> str:
+    """Return one digest of format, model, profile and documents: the same for the same content in any store."""
+    content = json.dumps([form, asdict(model), *profile, sorted(documents)], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()

@@ -1,0 +1,184 @@
+"""Documents, sentences and passages as an index stores them, and the description of an index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quoth.errors import OffsetMismatch
+from quoth.types.text import Page, Quote, RegionKind, Span, Tags, unbroken
+
+
+@dataclass(frozen=True, slots=True)
+class Supersession:
+    """The document with the id `by` replaces a document, or only its section `section`."""
+
+    by: str
+    section: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    title: str | None
+    document_type: str | None
+    is_binding: bool | None
+    effective_date: str | None
+    """ISO 8601, `YYYY-MM-DD`."""
+    superseded_by: tuple[Supersession, ...]
+    language: str | None
+    tags: Tags
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One source text. `id` is the POSIX path relative to the corpus root."""
+
+    id: str
+    text: str
+    sha256: str
+    """SHA-256 of the canonical text, encoded as UTF-8."""
+    source_sha256: str
+    """SHA-256 of the bytes of the file."""
+    encoding: str
+    """Encoding of a text file; `""` when the text was extracted from another format."""
+    format: str
+    extractor: str
+    """Name and version of the program that turned the bytes into text."""
+    metadata: Metadata
+
+    def quote(self, span: Span) -> str:
+        """Return the text at `span`. Raise `OffsetMismatch` when the text ends before it."""
+        if span.end > len(self.text):
+            raise OffsetMismatch(self.id, span.start, span.end)
+        return self.text[span.start : span.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The smallest unit of text that can be quoted: a sentence, a table row, a list item or a heading.
+
+    `lead` is the line that introduces a list item, or the header row of a table row; else None.
+    """
+
+    doc_id: str
+    quote: Quote
+    kind: RegionKind
+    section: tuple[str, ...]
+    lead: Quote | None
+    page: int | None
+    ocr: float | None
+    """Confidence of the recogniser, from 0 to 1, for text read from an image; else None."""
+    tags: Tags
+
+    @property
+    def id(self) -> str:
+        return f"{self.doc_id}:{self.quote.span.start}-{self.quote.span.end}"
+
+    @property
+    def text(self) -> str:
+        return self.quote.text
+
+    @property
+    def search_text(self) -> str:
+        """The text that is embedded and indexed. It begins with the lead, which gives a row or an item its meaning."""
+        text = f"{self.lead.text}\n{self.text}" if self.lead else self.text
+        return unbroken(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Whole sentences in a row, within one section, for an agent to read. It overlaps the next passage a little.
+
+    `first` and `last` are the positions of its first and last sentence in the document.
+    """
+
+    doc_id: str
+    span: Span
+    first: int
+    last: int
+    section: tuple[str, ...]
+    page: int | None
+    tokens: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.doc_id}:{self.span.start}-{self.span.end}"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDocument:
+    """A document with its sentences and passages in reading order, ready to be stored.
+
+    `fingerprint` changes with the bytes, the metadata, the profile, the extractor and the splitter. `root` is the
+    folder that the document was found in; `--prune` needs it, and it does not change the digest of the index.
+    """
+
+    document: Document
+    sentences: tuple[Sentence, ...]
+    passages: tuple[Passage, ...]
+    pages: tuple[Page, ...]
+    root: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """The record of a document in a store that shows whether its file has changed."""
+
+    fingerprint: str
+    source_sha256: str
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document without its text, as listings show it."""
+
+    id: str
+    sha256: str
+    source_sha256: str
+    encoding: str
+    format: str
+    extractor: str
+    characters: int
+    sentences: int
+    pages: int
+    """Number of pages; 0 for a format without pages."""
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class ShardState:
+    """The state of a remote shard, for operators. `why` gives the reason when it is not `up`."""
+
+    name: str
+    up: bool
+    calls: int
+    faults: int
+    quiet_seconds: float | None
+    """Seconds since it last answered; None if it never did."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelIdentity:
+    """The model that made the vectors of an index. Only vectors of the same identity can be compared."""
+
+    name: str
+    revision: str
+    precision: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """The description of an index. `digest` depends on its content alone, not on the time it was made."""
+
+    format: int
+    generation: int
+    digest: str
+    model: ModelIdentity
+    profile_name: str
+    profile_source: str
+    """The profile's YAML as it was at ingest."""
+    documents: int
+    sentences: int

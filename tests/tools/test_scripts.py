@@ -1,0 +1,141 @@
+"""The maintainers' scripts start, and what `make train` and `make bench` do first still runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from end_to_end.samples import EXAMPLES, sample_index
+
+ROOT = Path(__file__).parents[2]
+NEEDS = {"train.py": "torch", "reference.py": "sentence_transformers"}
+"""Scripts that run in an environment of their own, and what it has."""
+SCRIPTS = sorted(
+    path
+    for folder in ("tools", "training", "bench", "tests/hostile")
+    for path in (ROOT / folder).glob("*.py")
+    if "__main__" in path.read_text(encoding="utf-8") and (path.name not in NEEDS or find_spec(NEEDS[path.name]))
+)
+
+
+@pytest.fixture
+def apart() -> Iterator[None]:
+    """Forget what a script imported from the files beside it: names in `bench` and `training` may be the same."""
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith((f"{ROOT}/bench/", f"{ROOT}/training/")):
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("apart")
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_script_explains_itself(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if script.parent.name == "hostile":  # some register checks with a library, which it accepts once in a process
+        assert python(str(script), "--help").startswith(f"usage: {script.name}")
+        return
+    monkeypatch.setattr(sys, "argv", [str(script), "--help"])
+    monkeypatch.syspath_prepend(str(script.parent))
+
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: {script.name}")
+
+
+def python(script: str, *arguments: str | Path, stdin: str = "") -> str:
+    """Run a script as `training/run.sh` does, and return what it prints."""
+    ran = subprocess.run(
+        [sys.executable, ROOT / script, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tools")},
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_training_prepares_groups_and_changed_questions(tmp_path: Path) -> None:
+    docs = tmp_path / "train" / "doqa" / "docs"
+    docs.mkdir(parents=True)
+    sentence = "Sow canola 2 cm deep in Ohio."
+    (docs / "canola.md").write_text(f"# Canola\n\n{sentence} Ann Lee wrote the Ohio guide.\n", encoding="utf-8")
+    start = len("# Canola\n\n")
+    rows = [
+        {"id": "doqa-1", "question": "How deep is canola sown in Ohio?", "answerable": True, "doc_scope": ["canola.md"]}
+        | {"gold": [{"doc_id": "canola.md", "start": start, "end": start + len(sentence)}]},
+        {"id": "doqa-3", "question": "Who wrote the Ohio guide?", "answerable": True, "doc_scope": ["canola.md"]}
+        | {"gold": [{"doc_id": "canola.md", "start": start + len(sentence) + 1, "end": start + len(sentence) + 8}]},
+        {"id": "doqa-2", "question": "Who buys it?", "answerable": False, "doc_scope": ["canola.md"], "gold": []},
+    ]
+    (docs.parent / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    work = tmp_path / "work"
+
+    python("training/prepare.py", "--work", work, "--root", tmp_path / "train", "doqa")
+    python("training/swapped.py", "--work", work)
+    python("training/statements.py", "--work", work)
+
+    data = work / "data"
+    groups = [json.loads(line) for line in (data / "doqa.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [group["id"] for group in groups] == ["doqa-1", "doqa-2", "doqa-3"]
+    assert [one["text"] for one in groups[0]["candidates"] if one["label"]] == [sentence]
+    assert len(groups[0]["candidates"]) == 2
+    changed = [json.loads(line) for line in (data / "doqa.swapped.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert changed
+    assert not any(one["label"] for group in changed for one in group["candidates"])
+    made = [json.loads(line) for line in (data / "doqa.statements.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert made[0]["question"] == "Ann Lee wrote the Ohio guide."
+    assert [one["answer"] for one in made[0]["candidates"] if one["label"]] == [[0, 7]]
+
+
+def test_the_benchmark_exports_the_sample_and_answers_over_its_pipe(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    index = sample_index("agriculture", tmp_path_factory)
+
+    exported = json.loads(python("bench/quoth_side.py", "export", "--index", index, "--out", tmp_path))
+
+    sentences = (tmp_path / "sentences.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(sentences) == len(np.load(tmp_path / "vectors.npy")) == exported["sentences"] > 100
+    assert len(exported["documents"]) == len(list((EXAMPLES / "agriculture").rglob("*.md")))
+
+    question = json.dumps({"question": "How deep is canola sown?"})
+    ready, answered = python("bench/quoth_side.py", "serve", "--index", index, stdin=f"{question}\n").splitlines()
+    assert json.loads(ready) == {"ready": True}
+    assert json.loads(answered)["ranked"]
+    assert set(json.loads(answered)["ranked"]) <= {json.loads(line)["id"] for line in sentences}
+
+
+def test_the_structure_of_a_package_is_told(tmp_path: Path) -> None:
+    for name, text in {
+        "p/__init__.py": "",
+        "p/a/ask.py": "from p.b import store\n\nclass Row: ...\n",
+        "p/a/store.py": "class Row: ...\n\ndef g(): ...\n",
+        "p/b/store.py": "def f():\n    from p.a import ask\n    return ask\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    table = dict(line.strip("| ").split(" | ") for line in python("tools/structure.py", tmp_path).splitlines()[2:])
+
+    assert table["modules"] == "3"
+    assert table["cycles between rooms"] == "1: a, b"
+    assert table["cycles between modules"] == "1: p.a.ask, p.b.store"
+    assert table["import closure of ask"] == "2 modules, 6 lines"
+    assert table["repeated file names"] == "1 names, 2 uses"
+    assert table["repeated class names"] == "1 names, 2 uses"
+    assert table["modules with a single importer"] == "2"

@@ -1,0 +1,1 @@
+"""The stress set: answerable questions changed so that their documents no longer answer them."""
