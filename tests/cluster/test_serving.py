@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from doors.command_line import PROGRAM, environment, failed, finish, run, start
+from doors.command_line import PATIENCE, PROGRAM, environment, failed, finish, run, start
 from quoth.library import Quoth
 from quoth.stores.embedded import EmbeddedStore
 from stores.replay import documents_of
@@ -66,7 +66,7 @@ def served(place: Path, state: Path, *options: str) -> Iterator[Served]:
             url = log.read_text().partition(" on ")[2].split()[0]
             yield Served(program, url)
             program.send_signal(signal.SIGTERM)
-            assert program.wait(timeout=60) == 0, log.read_text()
+            assert program.wait(timeout=PATIENCE) == 0, log.read_text()
         finally:
             program.kill()
             program.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]  # Ray brings it
 import pytest
 
 from quoth.cli import main
@@ -22,7 +24,7 @@ MINILM: Mapping[str, str] = {}
 """The model that is used by default."""
 
 PROGRAM = Path(sys.executable).with_name("quoth")
-PATIENCE = 120
+PATIENCE = 300
 """Seconds after which a program that was started counts as hanging."""
 
 
@@ -95,14 +97,25 @@ def start(
 
 
 def finish(program: subprocess.Popen[bytes], stdin: bytes | None = None) -> Ran:
-    """Wait for a program to end, after closing its input."""
+    """Wait for a program to end, after closing its input; one that hangs is ended with all that it started."""
     try:
         data, talk = program.communicate(stdin, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        program.kill()
-        program.communicate()
-        raise
+    except subprocess.TimeoutExpired as hanging:
+        _kill_tree(program)
+        raise AssertionError(f"{program.args} hangs; it said: {hanging.stderr!r}") from hanging
     return Ran(program.returncode, data or b"", (talk or b"").decode("utf-8"))
+
+
+def _kill_tree(program: subprocess.Popen[bytes]) -> None:
+    """Kill a program and its children, and close its pipes: a child that outlives it would keep them open for ever."""
+    started = psutil.Process(program.pid)
+    for process in (*started.children(recursive=True), started):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    program.wait()
+    for pipe in (program.stdin, program.stdout, program.stderr):
+        if pipe is not None:
+            pipe.close()
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
