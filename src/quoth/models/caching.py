@@ -12,12 +12,12 @@ import pickle
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from quoth.protocols import Embedder, Progress
-from quoth.types import ModelIdentity, QuestionTokens, Vectors
+from quoth.protocols import Embedder
+from quoth.types import QuestionTokens, Vectors
 
 
 class MemoryCache:
@@ -86,20 +86,11 @@ class CachedEmbedder:
     """Implements `Embedder` with another one, and keeps its question vectors for `seconds`."""
 
     def __init__(self, embedder: Embedder, cache: MemoryCache, *, seconds: float) -> None:
+        self.identity, self.has_tokens = embedder.identity, embedder.has_tokens
+        self.embed_tokens = embedder.embed_tokens
         self._embedder = embedder
         self._cache = cache
         self._seconds = seconds
-
-    @property
-    def identity(self) -> ModelIdentity:
-        return self._embedder.identity
-
-    @property
-    def has_tokens(self) -> bool:
-        return self._embedder.has_tokens
-
-    def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
-        return self._embedder.embed_tokens(texts, progress=progress)
 
     def embed_question(self, text: str) -> tuple[Vectors, QuestionTokens | None]:
         """Return what the embedder gives for the question, to the last bit, from the cache if it is there."""

@@ -6,14 +6,14 @@ import hashlib
 import json
 import os
 import re
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from quoth.errors import ModelError
-from quoth.machine import usual_mode
+from quoth.machine import replaced_file, usual_mode
 from quoth.models.onnx_graph import GRAPH_VERSION, EncoderConfig, read_config, write_encoder
 from quoth.models.weights import INSTALL_HINT, Weights
 
@@ -91,16 +91,18 @@ def _build(weights: Weights, config: EncoderConfig, *, record_path: Path, inputs
     stem = f"{_slug(weights.name)}-{digest[:12]}-{_short_hash(repr(config))}-v{GRAPH_VERSION}"
     graph, data = folder / f"{stem}.onnx", folder / f"{stem}.data"
     # Two processes may build at once: both write the same bytes, and the last to rename wins.
-    model: list[bytes] = []
-    _replace(data, lambda file: model.append(write_encoder(weights.model, config, data=file, data_name=data.name)))
-    _replace(graph, lambda file: file.write(model[0]))
+    with _sealed_file(data) as file:
+        model = write_encoder(weights.model, config, data=file, data_name=data.name)
+    with _sealed_file(graph) as file:
+        file.write(model)
     record = {
         "inputs": inputs,
         "weights_sha256": digest,
         "graph": graph.name,
         "files": {path.name: path.stat().st_size for path in (graph, data)},
     }
-    _replace(record_path, lambda file: file.write(json.dumps(record, indent=1).encode()))
+    with _sealed_file(record_path) as file:
+        file.write(json.dumps(record, indent=1).encode())
     return Graph(graph, digest, config)
 
 
@@ -117,20 +119,14 @@ def verified_sha256(weights: Weights) -> str:
     return digest
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file aside, make it durable and rename it into place."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(usual_mode())  # others may use the same cache
-        os.utime(name, ns=(_SEALED_NS, _SEALED_NS))
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+@contextmanager
+def _sealed_file(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file that takes the place of `path`, with the time of a finished one."""
+    with replaced_file(path) as file:
+        yield file
+        file.flush()  # a later write would change the time
+        os.fchmod(file.fileno(), usual_mode())  # others may use the same cache
+        os.utime(file.fileno(), ns=(_SEALED_NS, _SEALED_NS))
 
 
 def _slug(name: str) -> str:

@@ -18,25 +18,19 @@ _WORD = re.compile(r"\w+")
 class HashEmbedder:
     """Implements `Embedder` by hashing words and pairs of words into `dimension` buckets."""
 
-    def __init__(self, *, dimension: int = 256) -> None:
-        self._identity = ModelIdentity(name="hash", revision="1", precision="float32", dimension=dimension)
+    has_tokens = False
 
-    @property
-    def identity(self) -> ModelIdentity:
-        return self._identity
+    def __init__(self, *, dimension: int = 256) -> None:
+        self.identity = ModelIdentity(name="hash", revision="1", precision="float32", dimension=dimension)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Return one unit row for each text, in the same order."""
-        vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             self._fill(vectors[row], text)
             if progress is not None:
                 progress("embedding", row + 1, len(texts))
         return vectors
-
-    @property
-    def has_tokens(self) -> bool:
-        return False
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
         return self.embed(texts, progress=progress), [b""] * len(texts)

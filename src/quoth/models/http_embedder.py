@@ -42,6 +42,8 @@ class HttpEmbedder:
     """Implements `Embedder`. `embedding.seconds` bounds each request for documents, `embedding.question_seconds` all
     that is done for a question."""
 
+    has_tokens = False
+
     def __init__(
         self,
         settings: EmbeddingSettings,
@@ -63,19 +65,11 @@ class HttpEmbedder:
         )
         self._api = OpenAiApi(service, key=key, sleep=sleep)
         self._settings = settings
-        self._identity = ModelIdentity(name=model, revision=REVISION, precision="float32", dimension=dimension)
-
-    @property
-    def identity(self) -> ModelIdentity:
-        return self._identity
-
-    @property
-    def has_tokens(self) -> bool:
-        return False
+        self.identity = ModelIdentity(name=model, revision=REVISION, precision="float32", dimension=dimension)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Return one unit row for each text, in the same order."""
-        vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
         vectors[:, 0] = 1.0  # for blank texts, which services refuse
         sent = [row for row, text in enumerate(texts) if text.strip()]
         done = len(texts) - len(sent)
@@ -110,14 +104,14 @@ class HttpEmbedder:
 
     def _request(self, texts: Sequence[str], *, retries: int, whole: float | None) -> Vectors:
         body: dict[str, Any] = {
-            "model": self._identity.name,
+            "model": self.identity.name,
             "input": [text.strip()[:MAX_TEXT_CHARACTERS] for text in texts],
             "encoding_format": "float",
         }
         if self._settings.dimension is not None:  # models with a fixed dimension refuse this field
-            body["dimensions"] = self._identity.dimension
+            body["dimensions"] = self.identity.dimension
         # Room for twice the dimension, so that a wrong dimension is reported as such.
-        row = 2 * _BYTES_FOR_A_NUMBER * self._identity.dimension + _BYTES_FOR_A_TEXT
+        row = 2 * _BYTES_FOR_A_NUMBER * self.identity.dimension + _BYTES_FOR_A_TEXT
         seconds = self._settings.seconds if whole is None else min(whole, self._settings.seconds)
         limits = RequestLimits(seconds, whole, retries, reply_bytes=len(texts) * row + 1_000_000)
         reply, _ = self._api.post("/embeddings", body, limits=limits)
@@ -142,10 +136,10 @@ class HttpEmbedder:
             numbers = np.asarray(None)
         if numbers.dtype.kind not in "if" or numbers.ndim != 1:
             raise _fault("gave a vector that is not a list of numbers")
-        if len(numbers) != self._identity.dimension:
+        if len(numbers) != self.identity.dimension:
             raise ProviderFault(
-                f"the embedding model '{self._identity.name}' gave a vector of {len(numbers)} numbers, not of "
-                f"{self._identity.dimension}",
+                f"the embedding model '{self.identity.name}' gave a vector of {len(numbers)} numbers, not of "
+                f"{self.identity.dimension}",
                 hint=f"Set embedding.dimension to {len(numbers)} and ingest into a new index, or check "
                 "embedding.model_name.",
             )

@@ -10,10 +10,10 @@ import json
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from quoth.errors import ProviderFault
-from quoth.models.openai_api import ApiService, OpenAiApi, RefusedRequest, RequestLimits
+from quoth.models.openai_api import ApiService, OpenAiApi, RefusedRequest, RequestLimits, refuse_constant
 from quoth.settings import LlmSettings
 from quoth.types import LlmScore, Usage
 
@@ -42,37 +42,19 @@ Reply with JSON only, without any words around it: an object with one field, jud
 exactly one object for each passage, with the fields chunk_id (as given), relevance_score (a number from 0 to 1) and \
 reasoning (one short sentence)."""
 
-_FIELDS = ("chunk_id", "relevance_score", "reasoning")
+_FIELDS = {"chunk_id": "string", "relevance_score": "number", "reasoning": "string"}
 
+
+def _object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+_JUDGEMENT = _object_schema({name: {"type": kind} for name, kind in _FIELDS.items()})
+_REPLY = _object_schema({"judgements": {"type": "array", "items": _JUDGEMENT}})
 RESPONSE_FORMAT: Mapping[str, Any] = {
     "type": "json_schema",
-    "json_schema": {
-        "name": "judgements",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {
-                "judgements": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "chunk_id": {"type": "string"},
-                            "relevance_score": {"type": "number"},
-                            "reasoning": {"type": "string"},
-                        },
-                        "required": list(_FIELDS),
-                        "additionalProperties": False,
-                    },
-                }
-            },
-            "required": ["judgements"],
-            "additionalProperties": False,
-        },
-    },
+    "json_schema": {"name": "judgements", "strict": True, "schema": _REPLY},
 }
-
-_FENCE = ("```json", "```")
 
 _BIDI = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -93,10 +75,7 @@ class ApiLlmReranker:
         self._api = OpenAiApi(service, key=key, sleep=sleep)
         self._settings = settings
         self._takes_format = True
-
-    @property
-    def max_passages(self) -> int:
-        return self._settings.passages
+        self.max_passages = settings.passages
 
     def score(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[LlmScore], Usage]:
         """Return a score for each (id, text), in the same order, and the tokens used."""
@@ -162,10 +141,10 @@ def parse_scores(content: str, ids: Sequence[str]) -> list[LlmScore]:
     The reply is `{"judgements": […]}` or the array alone, and may stand in one ```json fence.
     """
     text = content.strip()
-    if text.startswith(_FENCE[0]) and text.endswith(_FENCE[1]):
-        text = text.removeprefix(_FENCE[0]).removesuffix(_FENCE[1])
+    if text.startswith("```json") and text.endswith("```"):
+        text = text.removeprefix("```json").removesuffix("```")
     try:
-        found = json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+        found = json.loads(text, object_pairs_hook=_once_each, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         raise _fault("did not reply with JSON alone") from None
     if isinstance(found, dict) and set(found) == {"judgements"}:
@@ -230,10 +209,6 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a name appears twice")
     return found
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _fault(what: str) -> ProviderFault:

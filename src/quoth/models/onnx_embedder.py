@@ -54,33 +54,26 @@ class OnnxEmbedder:
         self._batch_size = batch_size
         codec = shipped_codec()  # token vectors of other weights have other axes
         self._codec = codec if codec and codec.made_for == graph.weights_sha256 else None
-        self._identity = ModelIdentity(
+        self.has_tokens = self._codec is not None
+        self.identity = ModelIdentity(
             name=weights.name,
             revision=_revision(graph, self._codec, tokenizer_sha256=tokenizer_sha256, window=window),
             precision="float32",
             dimension=graph.config.hidden,
         )
 
-    @property
-    def identity(self) -> ModelIdentity:
-        return self._identity
-
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Return a row of unit length for each text, in the same order."""
-        vectors = np.empty((len(texts), self._identity.dimension), dtype=np.float32)
+        vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
         for rows, tokens in self._batches(texts, progress):
             [vectors[rows]] = self._run(tokens, "sentence_embedding")
         return vectors
-
-    @property
-    def has_tokens(self) -> bool:
-        return self._codec is not None
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
         """Return the rows of `embed`, and the codes of each text's tokens, which cost nothing extra."""
         if self._codec is None:
             return self.embed(texts, progress=progress), [b""] * len(texts)
-        vectors = np.empty((len(texts), self._identity.dimension), dtype=np.float32)
+        vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
         codes = [b""] * len(texts)
         for rows, tokens in self._batches(texts, progress):
             vectors[rows], embedded = self._run(tokens, "sentence_embedding", "token_embeddings")

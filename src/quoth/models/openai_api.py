@@ -199,7 +199,7 @@ class OpenAiApi:
         encoding = reply.headers.get("content-encoding", "identity").lower()
         try:
             # We asked for no compression, and expanding a reply could take any amount of memory.
-            found = json.loads(reply.content, parse_constant=_refuse_constant) if encoding == "identity" else None
+            found = json.loads(reply.content, parse_constant=refuse_constant) if encoding == "identity" else None
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
@@ -280,7 +280,8 @@ def _explanation(text: str) -> str:
     return found if isinstance(found, str) else text
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def refuse_constant(name: str) -> NoReturn:
+    """Raise `ValueError`, as `parse_constant` of `json.loads`: NaN and Infinity are no JSON."""
     raise ValueError(f"{name} is not JSON")
 
 
