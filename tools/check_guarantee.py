@@ -44,9 +44,9 @@ import numpy as np
 from quoth.answer.calibration import calibrated
 from quoth.evaluation.calibrate import fit_map, trials_of, without_threshold
 from quoth.evaluation.certification import CalibrationTrial, ThresholdTest, binomial_tail, certify
-from quoth.evaluation.curves import calibration_error
 from quoth.evaluation.judgements import judge_each
 from quoth.evaluation.labelled_questions import read_labelled
+from quoth.evaluation.measures import calibration_error
 from quoth.library import Quoth
 from quoth.overrides import Overrides
 from quoth.settings import CalibrationSettings

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quoth.evaluation.bootstrap import RESAMPLES, QuestionGroups, groups_of, interval, resampled, two_sided
-from quoth.evaluation.curves import Floats
+from quoth.evaluation.evaluate import RESAMPLES, QuestionGroups, groups_of, interval, resampled, two_sided
+from quoth.evaluation.measures import Floats
 
 from .samples import GOLD, item
 

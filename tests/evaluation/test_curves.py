@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.evaluation.curves import (
+from quoth.evaluation.measures import (
     Flags,
     Floats,
     area_under_risk,

@@ -11,15 +11,16 @@ import typer
 
 from quoth.cli import options
 from quoth.errors import CalibrationError, NoIndex, QuothError
+from quoth.evaluation import calibrate as calibration
 from quoth.evaluation.calibrate import Grouping
+from quoth.evaluation.judgements import Judgement, judge_each, texts_of
+from quoth.evaluation.labelled_questions import LabelledQuestion, gold_problems, read_labelled
 from quoth.library import Quoth
 from quoth.output.render import json_line
 from quoth.wiring import open_store
 
 if TYPE_CHECKING:
     from quoth.evaluation.evaluate import Evaluation
-    from quoth.evaluation.judgements import Judgement
-    from quoth.evaluation.labelled_questions import LabelledQuestion
     from quoth.evaluation.retrieval_trials import RetrievalTrial
 
 
@@ -61,8 +62,6 @@ def evaluate_questions(
     if questions is None:
         raise typer.BadParameter("give a file of questions, or two evaluations with --compare")
     from quoth.evaluation.evaluate import evaluate
-    from quoth.evaluation.judgements import judge_each, texts_of
-    from quoth.evaluation.labelled_questions import gold_problems, read_labelled
     from quoth.evaluation.retrieval_trials import try_each
 
     items = read_labelled(questions)
@@ -89,8 +88,6 @@ def _judge(
     run: Path, items: Sequence[LabelledQuestion], *, index: str, limit: int | None
 ) -> tuple[tuple[Judgement, ...], tuple[str, ...]]:
     """Judge the questions by a run; without an index its citations cannot be checked."""
-    from quoth.evaluation.judgements import texts_of
-    from quoth.evaluation.labelled_questions import gold_problems
     from quoth.evaluation.saved_runs import is_saved, judge_run
 
     text_of = None
@@ -106,7 +103,6 @@ def _judge(
 
 def _compare(paths: tuple[Path, Path], questions: Path | None, *, index: str, limit: int | None, as_json: bool) -> None:
     from quoth.evaluation.compare import compare, comparison_json
-    from quoth.evaluation.labelled_questions import read_labelled
     from quoth.evaluation.saved_runs import read_saved
 
     if questions is None:
@@ -195,10 +191,6 @@ def calibrate(
 
     Example: `quoth calibrate questions.jsonl --risk 0.05 --confidence 0.95`
     """
-    from quoth.evaluation import calibrate as calibration
-    from quoth.evaluation.judgements import judge_each
-    from quoth.evaluation.labelled_questions import read_labelled
-
     labelled = read_labelled(questions)
     warning = calibration.crowding(labelled) if group_by is Grouping.NONE else None
     given = options.overrides(config, assignments)
@@ -243,7 +235,6 @@ def check(
     Example: `quoth check questions.jsonl --index .quoth`
     """
     from quoth.evaluation.checklist import check
-    from quoth.evaluation.labelled_questions import read_labelled
 
     items = read_labelled(questions)
 

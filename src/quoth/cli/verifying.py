@@ -20,6 +20,7 @@ from quoth.documents.files import read_bytes
 from quoth.documents.formats.recognition import recognise
 from quoth.documents.worker.pool import Extraction
 from quoth.errors import QuothError, UnreadableFile
+from quoth.evaluation.judgements import texts_of
 from quoth.library import Quoth
 from quoth.output.render import json_line, sentence_json
 from quoth.settings import IngestSettings
@@ -44,7 +45,7 @@ def verify(
     Examples: `quoth verify run.jsonl --root guides/` and `quoth verify --index .quoth --sample 200`
     """
     with Extraction(_LIMITS) as extraction:
-        text_of = _from_files(root, extraction) if root else _from_index(options.open_quoth(index))
+        text_of = _from_files(root, extraction) if root else texts_of(options.open_quoth(index))
         if run is None:
             result = _verify_index(options.open_quoth(index), text_of, sample=sample, seed=seed)
         else:
@@ -87,15 +88,6 @@ def _is_result(line: object) -> bool:
         for citations in lists
         for citation in citations
     )
-
-
-def _from_index(quoth: Quoth) -> TextOf:
-    @lru_cache(maxsize=64)
-    def text_of(doc_id: str) -> str | None:
-        document = quoth.document(doc_id)
-        return document.text if document else None
-
-    return text_of
 
 
 def _from_files(root: Path, extraction: Extraction) -> TextOf:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -18,11 +16,10 @@ from numpy.typing import NDArray
 
 from quoth.answer.calibration import log_odds
 from quoth.errors import CalibrationError, SettingsError
-from quoth.evaluation.bootstrap import same_words
 from quoth.evaluation.certification import CalibrationTrial, Certification, certify, fewest
 from quoth.evaluation.judgements import Judgement
-from quoth.evaluation.labelled_questions import LabelledQuestion
-from quoth.machine import usual_mode
+from quoth.evaluation.labelled_questions import LabelledQuestion, same_words
+from quoth.machine import replaced_file, usual_mode
 from quoth.overrides import Overrides, parse_yaml
 
 SECTION = "calibration"
@@ -342,21 +339,12 @@ def _section_lines(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _replace_file(path: Path, text: str) -> None:
-    """Write a temporary file, then rename it; a link keeps its target, and the file keeps its permissions."""
+    """Replace the file atomically; a link keeps its target, and the file keeps its permissions."""
     target = path.resolve()
     try:
-        descriptor, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(text.encode("utf-8"))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(aside).chmod(target.stat().st_mode if target.exists() else usual_mode())
-            Path(aside).replace(target)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                Path(aside).unlink()
-            raise
+        with replaced_file(target) as file:
+            file.write(text.encode("utf-8"))
+            os.fchmod(file.fileno(), target.stat().st_mode if target.exists() else usual_mode())
     except OSError as error:
         raise SettingsError(
             f"cannot write {path}: {error.strerror}", hint="Check its folder's rights, or give another --config."

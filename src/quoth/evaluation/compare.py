@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from quoth.errors import QuothError
-from quoth.evaluation.bootstrap import groups_of, resampled, two_sided
-from quoth.evaluation.curves import Floats
-from quoth.evaluation.evaluate import Estimate, estimate, figures, in_order, rounded
+from quoth.evaluation.evaluate import Estimate, estimate, figures, groups_of, in_order, resampled, rounded, two_sided
 from quoth.evaluation.judgements import Judgement, faulty
-from quoth.evaluation.measures import Metric, measures_of
+from quoth.evaluation.measures import Floats, Metric, measures_of
 from quoth.evaluation.saved_runs import MISSING
 
 SIGNIFICANT = 0.05

@@ -102,6 +102,11 @@ def labelled(question: Question, content: Mapping[str, Any]) -> LabelledQuestion
     return LabelledQuestion(question, answerable, tuple(map(_gold, given)), mode)
 
 
+def same_words(item: LabelledQuestion) -> str:
+    """Return the text of a question, without regard to case and white space."""
+    return " ".join(item.question.text.casefold().split())
+
+
 def gold_problems(items: Sequence[LabelledQuestion], text_of: TextOf) -> tuple[str, ...]:
     """Return signs that the gold was labelled on other versions of the documents: then every figure is too low."""
     gold = sorted((gold.doc_id, gold.span, gold.text) for item in items for gold in item.gold)

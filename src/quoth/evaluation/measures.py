@@ -2,34 +2,36 @@
 
 A question without a result (a fault) counts against every metric of quality: nothing found, nothing quoted, answered
 wrongly, and with the highest confidence.
+
+Weights have one row for each weighting and one column for each question; a row of ones gives the plain figure. A figure
+is one number for each row, NaN where it is undefined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quoth.evaluation.curves import (
-    Flags,
-    Floats,
-    RiskCoverage,
-    area_under_risk,
-    auroc,
-    calibration_error,
-    coverage_at,
-    ratio,
-    risk_coverage,
-)
 from quoth.evaluation.judgements import STAGES, TOP, Judgement, tag_pairs
 from quoth.evaluation.labelled_questions import character_scores, first_ranks, recall
+
+Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 HITS_AT = (1, 3, 6)
 RISKS = (0.05, 0.10, 0.20)
 RETRIEVED = 20
 """Depth at which the retrievers are compared."""
+BINS = 10
+"""Bins of equal width in which confidence and the share of right answers are compared."""
+_SLACK = 1e-9
+"""Sums of weights are whole numbers; a risk at its limit must not be lost to rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +57,7 @@ def measures_of(judged: Sequence[Judgement]) -> tuple[tuple[Metric, ...], dict[s
     found = [
         *_exactness(judged, absent),
         *_stages(judged, absent),
-        *_quotes(judged),
+        *_overlap(judged, "quotes", precise=_answerable),
         *_decisions(judged),
         *_answers(judged, absent),
         *_confidence(judged),
@@ -63,12 +65,26 @@ def measures_of(judged: Sequence[Judgement]) -> tuple[tuple[Metric, ...], dict[s
     return tuple(found), absent
 
 
-def _mean(key: str, group: str, title: str, *, better: str, each: Sequence[float | None]) -> Metric:
-    """Build the metric that is the mean over the questions that have a value."""
-    values = np.array([np.nan if value is None else value for value in each], dtype=np.float64)
-    counts = np.isfinite(values).astype(np.float64)
-    of = partial(_quotient, np.nan_to_num(values), counts)
-    return Metric(key, group, title, better, int(counts.sum()), values, of)
+_answerable: Callable[[Judgement], bool] = attrgetter("labelled.answerable")
+_answered: Callable[[Judgement], bool] = attrgetter("answered")
+
+
+def _mean(
+    judged: Sequence[Judgement],
+    group: str,
+    key: str,
+    title: str,
+    value: Callable[[Judgement], float | None],
+    *,
+    counts: Callable[[Judgement], bool] = lambda _: True,
+    better: str = "higher",
+) -> Metric:
+    """Build the metric that is the mean over the questions that count and have a value."""
+    each = [value(judgement) if counts(judgement) else None for judgement in judged]
+    values = np.array([np.nan if known is None else known for known in each], dtype=np.float64)
+    counted = np.isfinite(values).astype(np.float64)
+    of = partial(_quotient, np.nan_to_num(values), counted)
+    return Metric(key, group, title, better, int(counted.sum()), values, of)
 
 
 def _quotient(above: Floats, below: Floats, weights: Floats) -> Floats:
@@ -92,151 +108,123 @@ def _stages(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Met
         why = "the run does not record the stages: ask live, or give a file that --save wrote"
         absent |= dict.fromkeys(("recall by stage", f"recall@{RETRIEVED}", f"precision@{TOP}", "tag_pairs_gained"), why)
         return
+    mean = partial(_mean, judged, counts=_answerable)
     present = [name for name in STAGES if all(stages is not None and name in stages.ranks for stages in known)]
     for name in STAGES:
         if name in present:
-            each = [_recall(judgement, name, at=None) for judgement in judged]
-            yield _mean(f"recall_{name}", "recall", f"recall of gold, {name}", better="higher", each=each)
+            yield mean("recall", f"recall_{name}", f"recall of gold, {name}", partial(_recall, name, None))
         else:
             absent[f"recall_{name}"] = f"the search did not use the {name} way"
     for name, title in (("lexical", "lexical"), ("dense", "dense"), ("fused", "hybrid")):
         if name in present:
-            each = [_recall(judgement, name, at=RETRIEVED) for judgement in judged]
-            key = f"recall@{RETRIEVED}_{title}"
-            yield _mean(key, "retrievers", f"recall@{RETRIEVED}, {title}", better="higher", each=each)
-    with_boosts = [_precision(judgement, boosted=True) for judgement in judged]
-    without = [_precision(judgement, boosted=False) for judgement in judged]
-    gain = [None if a is None or b is None else a - b for a, b in zip(with_boosts, without, strict=True)]
-    title = f"precision@{TOP}"
-    yield _mean(f"{title}_boosted", "retrievers", f"{title} with boosts", better="higher", each=with_boosts)
-    yield _mean(f"{title}_unboosted", "retrievers", f"{title} without boosts", better="higher", each=without)
-    yield _mean(f"{title}_gain", "retrievers", f"{title} gained by boosts", better="higher", each=gain)
+            key = f"recall@{RETRIEVED}"
+            yield mean("retrievers", f"{key}_{title}", f"{key}, {title}", partial(_recall, name, RETRIEVED))
+    for name, title in (("boosted", "with boosts"), ("unboosted", "without boosts"), ("gain", "gained by boosts")):
+        key = f"precision@{TOP}"
+        yield mean("retrievers", f"{key}_{name}", f"{key} {title}", partial(_precision, name))
 
 
-def _recall(judgement: Judgement, stage: str, *, at: int | None) -> float | None:
-    if not judgement.labelled.answerable:
-        return None
+def _recall(stage: str, at: int | None, judgement: Judgement) -> float:
     return recall(judgement.stages.ranks[stage], judgement.labelled, at=at) if judgement.stages else 0.0
 
 
-def _precision(judgement: Judgement, *, boosted: bool) -> float | None:
-    if not judgement.labelled.answerable:
-        return None
-    return (judgement.stages.boosted if boosted else judgement.stages.unboosted) / TOP if judgement.stages else 0.0
+def _precision(order: str, judgement: Judgement) -> float:
+    if judgement.stages is None:
+        return 0.0
+    boosted, unboosted = judgement.stages.boosted / TOP, judgement.stages.unboosted / TOP
+    return {"boosted": boosted, "unboosted": unboosted, "gain": boosted - unboosted}[order]
 
 
-def _quotes(judged: Sequence[Judgement]) -> Iterator[Metric]:
-    """Yield metrics of the quotes to answerable questions, whether they were given or withheld."""
-    group = "quotes"
+def _overlap(
+    judged: Sequence[Judgement],
+    group: str,
+    *,
+    precise: Callable[[Judgement], bool],
+    prefix: str = "",
+    suffix: str = "",
+) -> Iterator[Metric]:
+    """Yield how far the quotes agree with gold, over the answerable questions; the precision over those `precise`."""
+    mean = partial(_mean, judged, group)
     for at in HITS_AT:
-        hits = [float(hit_within(judgement, at)) if judgement.labelled.answerable else None for judgement in judged]
-        yield _mean(f"hit@{at}", group, f"hit@{at}", better="higher", each=hits)
-    scores = [_characters(judgement) if judgement.labelled.answerable else None for judgement in judged]
-    for place, name in enumerate(("precision", "recall", "f1")):
-        each = [None if score is None else score[place] for score in scores]
-        yield _mean(f"char_{name}", group, f"character {_CAPITALS.get(name, name)}", better="higher", each=each)
+        yield mean(f"{prefix}hit@{at}", f"hit@{at}{suffix}", partial(_hit, at), counts=_answerable)
+    for place, name in enumerate(("precision", "recall", "F1")):
+        key, title = f"{prefix}char_{name.lower()}", f"character {name}{suffix}"
+        yield mean(key, title, partial(_characters, place), counts=_answerable if place else precise)
 
 
-_CAPITALS = {"f1": "F1"}
-
-
-def hit_within(judgement: Judgement, at: int) -> bool:
+def _hit(at: int, judgement: Judgement) -> bool:
     """Return whether any of the first `at` quotes touches gold."""
     return any(first_ranks([quote.place for quote in judgement.quotes[:at]], judgement.labelled.gold))
 
 
-def _characters(judgement: Judgement) -> tuple[float, float, float]:
-    return character_scores([quote.place for quote in judgement.quotes], judgement.labelled)
+def _characters(place: int, judgement: Judgement) -> float:
+    return character_scores([quote.place for quote in judgement.quotes], judgement.labelled)[place]
 
 
 def _decisions(judged: Sequence[Judgement]) -> Iterator[Metric]:
-    group = "decision"
-    asked = [float(judgement.answered) for judgement in judged]
-    answerable = [float(judgement.answered) if judgement.labelled.answerable else None for judgement in judged]
-    false = [None if judgement.labelled.answerable else float(not judgement.abstained) for judgement in judged]
-    risk = [None if judgement.abstained else float(not judgement.right) for judgement in judged]
-    well = [
-        float(not judgement.labelled.answerable if judgement.abstained else judgement.right) for judgement in judged
-    ]
-    yield _mean("answer_rate", group, "answered", better="", each=asked)
-    yield _mean("answer_rate_answerable", group, "answered, of the answerable", better="higher", each=answerable)
-    yield _mean("false_answer_rate", group, "answered, of the unanswerable", better="lower", each=false)
-    yield _mean("answer_risk", group, "wrong, of the answers", better="lower", each=risk)
-    yield _mean("decided_well", group, "decided well", better="higher", each=well)
+    mean = partial(_mean, judged, "decision")
+    yield mean("answer_rate", "answered", _answered, better="")
+    yield mean("answer_rate_answerable", "answered, of the answerable", _answered, counts=_answerable)
+    yield mean("false_answer_rate", "answered, of the unanswerable", _given, counts=_unanswerable, better="lower")
+    yield mean("answer_risk", "wrong, of the answers", lambda judged: not judged.right, counts=_given, better="lower")
+    yield mean("decided_well", "decided well", _decided_well)
+
+
+def _given(judgement: Judgement) -> bool:
+    """Return whether the engine did not abstain; a question without a result counts as answered wrongly."""
+    return not judgement.abstained
+
+
+def _unanswerable(judgement: Judgement) -> bool:
+    return not judgement.labelled.answerable
+
+
+def _decided_well(judgement: Judgement) -> bool:
+    return _unanswerable(judgement) if judgement.abstained else judgement.right
 
 
 def _answers(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Metric]:
     """Yield metrics of the answers given; a withheld quote counts as no quote."""
-    group = "answers"
-    for at in HITS_AT:
-        hits = [
-            float(not judgement.abstained and hit_within(judgement, at)) if judgement.labelled.answerable else None
-            for judgement in judged
-        ]
-        yield _mean(f"answered_hit@{at}", group, f"hit@{at}, answers", better="higher", each=hits)
-    scores = [(0.0, 0.0, 0.0) if judgement.abstained else _characters(judgement) for judgement in judged]
-    pairs = list(zip(judged, scores, strict=True))
-    precision = [None if judgement.abstained else score[0] for judgement, score in pairs]
-    yield _mean("answered_char_precision", group, "character precision, answers", better="higher", each=precision)
-    for place, name in ((1, "recall"), (2, "f1")):
-        each = [score[place] if judgement.labelled.answerable else None for judgement, score in pairs]
-        title = f"character {_CAPITALS.get(name, name)}, answers"
-        yield _mean(f"answered_char_{name}", group, title, better="higher", each=each)
-    sentences = [float(len(judgement.quotes)) if judgement.answered else None for judgement in judged]
-    yield _mean("sentences_per_answer", group, "sentences per answer", better="", each=sentences)
+    shown = [replace(judgement, quotes=()) if judgement.abstained else judgement for judgement in judged]
+    yield from _overlap(shown, "answers", precise=_given, prefix="answered_", suffix=", answers")
+    mean = partial(_mean, judged, "answers", counts=_answered)
+    yield mean("sentences_per_answer", "sentences per answer", lambda judgement: len(judgement.quotes), better="")
     for place, name in enumerate(("before", "after")):
-        each = [
-            judgement.redundancy[place] if judgement.answered and judgement.redundancy else None for judgement in judged
-        ]
-        yield _mean(f"redundancy_{name}", group, f"redundancy {name} selection", better="lower", each=each)
-    yield from _tags(judged, absent)
-
-
-def _tags(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Metric]:
+        title = f"redundancy {name} selection"
+        yield mean(f"redundancy_{name}", title, partial(_redundancy, place), better="lower")
     if not any(quote.tags for judgement in judged for quote in judgement.quotes):
         absent["tag_pairs"] = absent["tag_pairs_gained"] = "the quotes carry no tags"
         return
-    pairs = [
-        float(len(tag_pairs(quote.tags for quote in judgement.quotes))) if judgement.answered else None
-        for judgement in judged
-    ]
-    yield _mean("tag_pairs", "answers", "tag pairs per answer", better="higher", each=pairs)
+    yield mean("tag_pairs", "tag pairs per answer", lambda shown: len(tag_pairs(quote.tags for quote in shown.quotes)))
     if "tag_pairs_gained" not in absent:
-        gained = [
-            float(judgement.stages.pairs_gained) if judgement.answered and judgement.stages else None
-            for judgement in judged
-        ]
-        yield _mean("tag_pairs_gained", "answers", "tag pairs gained by selection", better="higher", each=gained)
+        yield mean("tag_pairs_gained", "tag pairs gained by selection", attrgetter("stages.pairs_gained"))
+
+
+def _redundancy(place: int, judgement: Judgement) -> float | None:
+    return judgement.redundancy[place] if judgement.redundancy else None
 
 
 def _confidence(judged: Sequence[Judgement]) -> Iterator[Metric]:
     """Yield metrics of the confidence over all questions, answered or not."""
-    group, count = "confidence", len(judged)
     confidence = np.array([judgement.confidence for judgement in judged])
     right = np.array([judgement.right for judgement in judged])
-    answerable = np.array([judgement.labelled.answerable for judgement in judged])
+    answerable = np.array([_answerable(judgement) for judgement in judged])
     faults = np.array([judgement.fault is not None for judgement in judged])
 
     def measure(key: str, title: str, better: str, of: Callable[[Floats], Floats]) -> Metric:
-        return Metric(key, group, title, better, count, None, of)
+        return Metric(key, "confidence", title, better, len(judged), None, of)
 
     yield measure("auroc", "AUROC, right from wrong", "higher", partial(_auroc_right, confidence, right, faults))
     # A fault is the last of the answerable or the first of the unanswerable.
     scores = np.where(faults, np.where(answerable, -np.inf, np.inf), confidence)
-    yield measure(
-        "auroc_answerable", "AUROC, answerable from not", "higher", lambda weights: auroc(scores, answerable, weights)
-    )
+    yield measure("auroc_answerable", "AUROC, answerable from not", "higher", partial(auroc, scores, answerable))
     curve = partial(risk_coverage, confidence, ~right)
     yield measure("aurc", "area under risk-coverage", "lower", lambda weights: area_under_risk(curve(weights)))
     for risk in RISKS:
-        key, title = f"coverage@{risk:.0%}", f"coverage at {risk:.0%} risk"
-        yield measure(key, title, "higher", partial(_coverage, curve, risk))
+        at = partial(lambda risk, weights: coverage_at(curve(weights), risk), risk)
+        yield measure(f"coverage@{risk:.0%}", f"coverage at {risk:.0%} risk", "higher", at)
     ece = partial(calibration_error, confidence, right, faults)
     yield measure("ece", "expected calibration error", "lower", lambda weights: ece(weights=weights))
-
-
-def _coverage(curve: Callable[[Floats], RiskCoverage], risk: float, weights: Floats) -> Floats:
-    return coverage_at(curve(weights), risk)
 
 
 def _auroc_right(confidence: Floats, right: Flags, faults: Flags, weights: Floats) -> Floats:
@@ -248,3 +236,84 @@ def _auroc_right(confidence: Floats, right: Flags, faults: Flags, weights: Float
     scores = np.concatenate([np.where(faults, np.inf, confidence), np.full(len(lost), -np.inf)])
     positive = np.concatenate([right, np.ones(len(lost), dtype=np.bool_)])
     return auroc(scores, positive, np.concatenate([weights, weights[:, lost]], axis=1))
+
+
+# Risk against coverage, AUROC and calibration. Questions of equal confidence are handled together, so that no figure
+# depends on their order.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskCoverage:
+    """For each weighting (row) and threshold (column, strictest first) the share answered and the wrong among them.
+
+    The risk of an empty answer set is NaN.
+    """
+
+    thresholds: Floats
+    coverage: Floats
+    risk: Floats
+
+
+def risk_coverage(confidence: Floats, wrong: Flags, weights: Floats) -> RiskCoverage:
+    """Compute the curve over every threshold that separates two questions."""
+    thresholds, answered = _by_group(-confidence, weights)
+    _, errors = _by_group(-confidence, weights * wrong)
+    answered, errors = np.cumsum(answered, axis=1), np.cumsum(errors, axis=1)
+    return RiskCoverage(-thresholds, ratio(answered, answered[:, -1:]), ratio(errors, answered))
+
+
+def area_under_risk(curve: RiskCoverage) -> Floats:
+    """Return the mean risk over all coverages: for each question, the risk at the threshold that just answers it."""
+    steps = np.diff(curve.coverage, axis=1, prepend=0.0)
+    return _or_nan(np.nansum(curve.risk * steps, axis=1), np.isfinite(curve.coverage[:, -1]))
+
+
+def coverage_at(curve: RiskCoverage, risk: float) -> Floats:
+    """Return the largest share answered at a threshold where at most `risk` of the answers are wrong; 0 if none is."""
+    good = curve.risk <= risk + _SLACK  # NaN compares as false
+    return _or_nan(np.max(np.where(good, curve.coverage, 0.0), axis=1), np.isfinite(curve.coverage[:, -1]))
+
+
+def auroc(scores: Floats, positive: Flags, weights: Floats) -> Floats:
+    """Return the probability that a positive scores higher than a negative; a tie counts half."""
+    _, above = _by_group(scores, weights * positive)
+    _, below = _by_group(scores, weights * ~positive)
+    beaten = np.cumsum(below, axis=1) - below / 2
+    return ratio(np.sum(above * beaten, axis=1), above.sum(axis=1) * below.sum(axis=1))
+
+
+def bin_of(confidence: Floats) -> NDArray[np.intp]:
+    """Return the bin of each confidence; 1.0 belongs to the last bin."""
+    # Add a little before truncating: 0.3 * 10 must not fall into the bin below.
+    return np.minimum((confidence * BINS + _SLACK).astype(np.intp), BINS - 1)
+
+
+def calibration_error(confidence: Floats, right: Flags, faults: Flags, *, weights: Floats) -> Floats:
+    """Return the expected calibration error: the gap between confidence and share right, averaged over the bins.
+
+    A question without a result counts outside the bins, with the largest gap, 1.
+    """
+    inside = (bin_of(confidence)[:, None] == np.arange(BINS)) & ~faults[:, None]
+    gaps = np.einsum("rq,qb->rb", weights, np.where(inside, (confidence - right)[:, None], 0.0))
+    lost = np.einsum("rq,q->r", weights, faults.astype(np.float64))
+    return ratio(np.abs(gaps).sum(axis=1) + lost, weights.sum(axis=1))
+
+
+def _by_group(keys: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the distinct keys, ascending, and the total weight of each."""
+    unique, group = np.unique(keys, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(len(unique)))
+    return unique, np.add.reduceat(weights[:, order], starts, axis=1)
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """Divide; NaN where the divisor is 0."""
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    result = np.full(shape, np.nan)
+    np.divide(above, below, out=result, where=np.broadcast_to(below > 0, shape))
+    return result
+
+
+def _or_nan(values: Floats, known: Flags) -> Floats:
+    return np.where(known, values, np.nan)

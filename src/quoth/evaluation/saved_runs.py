@@ -12,8 +12,7 @@ import msgspec
 
 from quoth.answer.verification import TextOf
 from quoth.errors import QuothError
-from quoth.evaluation.bootstrap import LEVEL, RESAMPLES, SEED
-from quoth.evaluation.evaluate import Evaluation
+from quoth.evaluation.evaluate import LEVEL, RESAMPLES, SEED, Evaluation
 from quoth.evaluation.judgements import (
     Exactness,
     Judgement,
