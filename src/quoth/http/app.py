@@ -14,7 +14,6 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, Response
@@ -29,7 +28,7 @@ from quoth.errors import QuothError, SettingsError
 from quoth.http import answer_routes, document_routes, logs, mark_routes, operator_routes, upload_routes
 from quoth.http.http_faults import CLIENT_GONE, HttpFault, as_fault, unforeseen
 from quoth.http.listening import server_config
-from quoth.http.request_bodies import AskBody, BatchBody
+from quoth.http.request_bodies import BatchBody
 from quoth.http.request_gate import OPEN, PAGE_POLICY, SLOW_SECONDS, RequestGate
 from quoth.http.response_types import ERRORS, response_schemas
 from quoth.http.service import ServeOptions, Service
@@ -47,7 +46,6 @@ _TAGS = [
     {"name": "documents", "description": "What is searched: reading it, quoting it, changing it."},
     {"name": "operation", "description": "For operators and for the page."},
 ]
-_FILES = ("application/octet-stream", "application/pdf", "text/plain")
 _DESCRIPTION = """\
 Answers in the very words of your documents, cited by exact offsets, or an honest abstention.
 
@@ -87,9 +85,12 @@ def make_app(
     sends a body.
     """
     service = Service(options, cluster)
-    app = FastAPI(
+    app = _Application(
         title="Quoth",
         version=__version__,
+        description=_DESCRIPTION,
+        license_info=_LICENSE,
+        openapi_tags=_TAGS,
         lifespan=lambda _: service.running(),
         docs_url=None,  # it would load scripts from elsewhere; docs/http.md is the reference
         redoc_url=None,
@@ -98,7 +99,6 @@ def make_app(
         strict_content_type=True,
     )
     app.state.service = service
-    app.openapi = lambda: _describe(app, keys=options.auth)  # type: ignore[method-assign]
     routers = [
         operator_routes.router,
         answer_routes.router,
@@ -210,29 +210,19 @@ def _allowed_methods(request: Request) -> set[str]:
     return methods | {"HEAD"} if "GET" in methods else methods
 
 
-def _describe(app: FastAPI, *, keys: bool) -> dict[str, Any]:
-    """Return the whole description, made once. `keys` is whether this service asks for one."""
-    if app.openapi_schema:
-        return app.openapi_schema
-    document = get_openapi(
-        title="Quoth",
-        version=app.version,
-        description=_DESCRIPTION,
-        routes=app.routes,
-        openapi_version="3.1.0",
-        tags=_TAGS,
-        license_info=_LICENSE,
-    )
-    schemas = document["components"]["schemas"]
-    schemas |= response_schemas()
-    for body in (AskBody, BatchBody):  # a body of two kinds is read by hand, so that nobody else describes it
-        schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas |= schema.pop("$defs", {})
-        schemas[body.__name__] = schema
-    original = document["paths"]["/documents/{doc_id}/original"]["get"]["responses"]["200"]
-    original["content"] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _FILES}
-    document["components"]["securitySchemes"] = _SCHEMES
-    document["components"]["headers"] = _HEADERS
+class _Application(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        if not self.openapi_schema:
+            _complete(super().openapi(), keys=self.state.service.options.auth)
+        return super().openapi()
+
+
+def _complete(document: dict[str, Any], *, keys: bool) -> None:
+    """Add what the framework cannot know to its description. `keys` is whether this service asks for one."""
+    # A body of two kinds is read by hand, so that nobody else describes it.
+    batch = BatchBody.model_json_schema(ref_template="#/components/schemas/{model}")
+    document["components"]["schemas"] |= response_schemas() | batch.pop("$defs") | {"BatchBody": batch}
+    document["components"] |= {"securitySchemes": _SCHEMES, "headers": _HEADERS}
     # Where the operator chose so, none is needed, and {} says that.
     document["security"] = [{name: []} for name in _SCHEMES] if keys else [{}]
     for path, methods in document["paths"].items():
@@ -242,5 +232,3 @@ def _describe(app: FastAPI, *, keys: bool) -> dict[str, Any]:
             for status, response in operation["responses"].items():
                 names = ["X-Request-Id", *([_HEADERS_OF[status]] if status in _HEADERS_OF else [])]
                 response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-    app.openapi_schema = document
-    return document

@@ -18,6 +18,8 @@ from quoth.types import DocumentInfo
 
 router = APIRouter(tags=["documents"])
 _MEDIA_TYPES = {"pdf": "application/pdf", "text": "text/plain; charset=utf-8", "markdown": "text/plain; charset=utf-8"}
+_FILES = ("application/octet-stream", "application/pdf", "text/plain")
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
 _CHANGED: dict[int | str, dict[str, Any]] = {
     409: gives(ErrorJson, "The document has changed since: it is not the one of `sha256`.")
 }
@@ -64,8 +66,9 @@ def text(request: Request, doc_id: str, service: Served) -> Response:
     "/documents/{doc_id:path}/original",
     summary="Download the original file",
     description="The bytes that were ingested, as an attachment.",
+    response_class=Response,
     responses={
-        200: {"description": "The file.", "content": {"application/octet-stream": {}}},
+        200: {"description": "The file.", "content": dict.fromkeys(_FILES, _BYTES)},
         409: gives(ErrorJson, "The file was changed after its ingest."),
     },
 )

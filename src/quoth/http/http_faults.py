@@ -11,20 +11,8 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from quoth.errors import (
-    ClusterFault,
-    CorpusError,
-    IndexBusy,
-    IndexFault,
-    IndexUnwritable,
-    KeyFault,
-    MissingExtra,
-    NoIndex,
-    ProviderFault,
-    QuestionError,
-    QuothError,
-    ShardMissing,
-)
+from quoth import errors
+from quoth.errors import QuothError
 from quoth.http.response_types import ErrorDetailJson, ErrorJson
 from quoth.output.json_types import JsonObject, to_json
 from quoth.output.render import json_line
@@ -85,15 +73,15 @@ def no_document(doc_id: str) -> HttpFault:
 def client_error(error: QuothError) -> ErrorDetailJson:
     """Return the text for clients on the network; messages about the index and settings would name local folders."""
     match error:
-        case QuestionError() | CorpusError():
+        case errors.QuestionError() | errors.CorpusError():
             return full_error(error)
-        case NoIndex():
+        case errors.NoIndex():
             message, hint = "there is no index yet", "Upload a document, or ingest a folder."
-        case IndexBusy():
+        case errors.IndexBusy():
             message, hint = "the index is being written to by another process", "Try again in a while."
-        case ShardMissing():
+        case errors.ShardMissing():
             message, hint = f"{error.shard} of the index cannot be asked now", "Try again in a while."
-        case IndexFault():
+        case errors.IndexFault():
             message, hint = "the index cannot be used now", _SEE_LOG
         case _:
             message, hint = "the service is not set up for this", _SEE_LOG
@@ -107,14 +95,14 @@ def full_error(error: QuothError) -> ErrorDetailJson:
 
 _STATUS: tuple[tuple[type[QuothError], int], ...] = (  # the first match counts
     (DocumentChanged, 409),
-    (QuestionError, 422),
-    (CorpusError, 404),
-    (IndexUnwritable, 507),
-    (IndexFault, 503),
-    (ProviderFault, 502),
-    (ClusterFault, 503),
-    (KeyFault, 503),
-    (MissingExtra, 501),
+    (errors.QuestionError, 422),
+    (errors.CorpusError, 404),
+    (errors.IndexUnwritable, 507),
+    (errors.IndexFault, 503),
+    (errors.ProviderFault, 502),
+    (errors.ClusterFault, 503),
+    (errors.KeyFault, 503),
+    (errors.MissingExtra, 501),
 )
 
 

@@ -12,28 +12,11 @@ from urllib.parse import quote, unquote
 
 import anyio
 import anyio.to_thread
+import mcp_types as types
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    TextContent,
-    TextResourceContents,
-    Tool,
-    ToolAnnotations,
-)
 
 from quoth import __version__
 from quoth.errors import QuestionError, QuothError
@@ -45,6 +28,7 @@ from quoth.output.json_schema import Schema
 from quoth.output.json_types import DocumentJson
 
 _Context = ServerRequestContext[None]
+_Page = types.PaginatedRequestParams | None
 _Result = TypeVar("_Result")
 ErrorTextOf = Callable[[QuothError], ErrorDetailJson]
 """Chooses the text of an error for clients: the full text only on the operator's own machine."""
@@ -57,7 +41,9 @@ TEMPLATE = SCHEME + "{doc_id}"
 _LONGEST_COMPLAINT = 300
 _TEXT = "text/plain"
 _UNEXPECTED = "Something went wrong inside Quoth. Its log, on standard error, says what."
-_READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_READ_ONLY = types.ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
 
 _log = logging.getLogger(__name__)
 
@@ -122,13 +108,13 @@ class _Handlers:
         tool = self._tools.get(name)
         return tool.input if tool else None
 
-    async def list_tools(self, _: _Context, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_tool(tool) for tool in self._tools.values()])
+    async def list_tools(self, _: _Context, __: _Page) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_tool(tool) for tool in self._tools.values()])
 
-    async def call_tool(self, _: _Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(self, _: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'")
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool '{params.name}'")
         try:
             content = await self._work(lambda: tool.call(check_arguments(tool.name, params.arguments, tool.input)))
         except QuothError as error:
@@ -137,37 +123,38 @@ class _Handlers:
         except Exception:
             _log.exception("the tool %s failed", tool.name)
             return _error_result(_UNEXPECTED)
-        texts = [TextContent(type="text", text=text) for text in tool.texts(content)]
-        return CallToolResult(content=[*texts], structured_content=content)
+        texts = [types.TextContent(type="text", text=text) for text in tool.texts(content)]
+        return types.CallToolResult(content=[*texts], structured_content=content)
 
-    async def list_resources(self, _: _Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def list_resources(self, _: _Context, params: _Page) -> types.ListResourcesResult:
         cursor = params.cursor if params else None
         after = "" if cursor is None else doc_id_before(cursor)
         if after is None:
-            raise MCPError(INVALID_PARAMS, "this cursor is not one that was given")
+            raise MCPError(types.INVALID_PARAMS, "this cursor is not one that was given")
         page = await self._resource_work(lambda: self._catalog.listing().page(prefix="", after=after, limit=PAGE))
-        return ListResourcesResult(
+        return types.ListResourcesResult(
             resources=[_resource(document) for document in page.documents],
             next_cursor=None if page.next is None else cursor_after(page.next),
         )
 
-    async def list_templates(self, _: _Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        template = ResourceTemplate(
+    async def list_templates(self, _: _Context, __: _Page) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
             name="document",
             title="A document",
             uri_template=TEMPLATE,
             description="The canonical text of a document, which offsets count in. The id is percent-encoded.",
             mime_type=_TEXT,
         )
-        return ListResourceTemplatesResult(resource_templates=[template])
+        return types.ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(self, _: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         doc_id = doc_id_of(params.uri)
         document = None if doc_id is None else await self._resource_work(lambda: self._quoth.document(doc_id))
         if document is None:
-            raise MCPError(INVALID_PARAMS, "there is no such document; resources/list gives the addresses", params.uri)
-        contents = TextResourceContents(uri=params.uri, mime_type=_TEXT, text=document.text)
-        return ReadResourceResult(contents=[contents])
+            message = "there is no such document; resources/list gives the addresses"
+            raise MCPError(types.INVALID_PARAMS, message, params.uri)
+        contents = types.TextResourceContents(uri=params.uri, mime_type=_TEXT, text=document.text)
+        return types.ReadResourceResult(contents=[contents])
 
     async def _resource_work(self, function: Callable[[], _Result]) -> _Result:
         """Run `function` as `_work` does, but raise `MCPError`: a resource has no other way to report an error."""
@@ -175,10 +162,10 @@ class _Handlers:
             return await self._work(function)
         except QuothError as error:
             text = self._client_text(error)
-            raise MCPError(INTERNAL_ERROR, text.message, {"code": text.code, "hint": text.hint}) from error
+            raise MCPError(types.INTERNAL_ERROR, text.message, {"code": text.code, "hint": text.hint}) from error
         except Exception as error:
             _log.exception("a resource could not be given")
-            raise MCPError(INTERNAL_ERROR, _UNEXPECTED) from error
+            raise MCPError(types.INTERNAL_ERROR, _UNEXPECTED) from error
 
     def _client_text(self, error: QuothError) -> ErrorDetailJson:
         text = self._error_text(error)
@@ -193,8 +180,8 @@ class _TooMany(QuestionError):
     code = "busy"
 
 
-def _tool(tool: QuothTool) -> Tool:
-    return Tool(
+def _tool(tool: QuothTool) -> types.Tool:
+    return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
@@ -204,14 +191,14 @@ def _tool(tool: QuothTool) -> Tool:
     )
 
 
-def _error_result(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+def _error_result(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 
-def _resource(document: DocumentJson) -> Resource:
+def _resource(document: DocumentJson) -> types.Resource:
     pages = f"{document.pages} pages" if document.pages else None
     facts = [document.document_type, f"{document.characters} characters", pages]
-    return Resource(
+    return types.Resource(
         uri=uri_of(document.doc_id),
         name=document.doc_id,
         title=document.title or document.doc_id,
