@@ -44,7 +44,6 @@ CREATE TABLE IF NOT EXISTS jobs (
 CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, number);
 CREATE INDEX IF NOT EXISTS jobs_to_do ON jobs (number) WHERE finished IS NULL;
 """
-_COLUMNS = "id, kind, doc_id, state, step, done, total, error, notes, created, finished, tries"
 JobKind = Literal["put", "delete"]
 _MOST_PER_CLAIM = 64
 _MOST_STORED = 10_000
@@ -61,6 +60,9 @@ class WriteJob(JobJson, frozen=True):
         return content
 
 
+_COLUMNS = WriteJob.__struct_fields__
+
+
 class JobTable:
     """The table of jobs. Threads and processes may share it: each call is one transaction."""
 
@@ -69,7 +71,7 @@ class JobTable:
         self._clock = clock
         self._lock = threading.Lock()
         # No WAL: it needs free space even for reading, and a full disk has none.
-        with self._lock, closing(self._connect()) as connection:
+        with self._transaction() as connection:
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'jobs_to_do'").fetchone():
                 connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
 
@@ -77,7 +79,7 @@ class JobTable:
         return secrets.token_hex(12)
 
     def add(self, job_id: str, kind: JobKind, doc_id: str) -> WriteJob:
-        with self._lock, closing(self._connect()) as connection, connection:
+        with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO jobs (id, kind, doc_id, state, created) VALUES (?, ?, ?, 'queued', ?)",
                 (job_id, kind, doc_id, self._now()),
@@ -86,28 +88,26 @@ class JobTable:
                 "DELETE FROM jobs WHERE finished IS NOT NULL AND number <= (SELECT max(number) FROM jobs) - ?",
                 (_MOST_STORED,),
             )
-            return self._select(connection, "WHERE id = ?", (job_id,))[0]
+            return _select(connection, "WHERE id = ?", job_id)[0]
 
     def get(self, job_id: str) -> WriteJob | None:
-        rows = self._read("WHERE id = ?", (job_id,))
-        return rows[0] if rows else None
+        return next(iter(self._read("WHERE id = ?", job_id)), None)
 
     def recent(self, most: int) -> tuple[WriteJob, ...]:
         """Return the newest jobs, newest first."""
-        return self._read("ORDER BY number DESC LIMIT ?", (most,))
+        return self._read("ORDER BY number DESC LIMIT ?", most)
 
     def waiting(self) -> int:
-        with self._lock, closing(self._connect()) as connection:
+        with self._transaction() as connection:
             return int(connection.execute("SELECT count(*) FROM jobs WHERE finished IS NULL").fetchone()[0])
 
     def unfinished(self) -> tuple[WriteJob, ...]:
         """Return the jobs that are not finished, oldest first."""
-        return self._read("WHERE finished IS NULL ORDER BY number", ())
+        return self._read("WHERE finished IS NULL ORDER BY number")
 
     def last_unfinished(self, doc_id: str) -> WriteJob | None:
         """Return the last job that will change a document; None if there is none."""
-        rows = self._read("WHERE finished IS NULL AND doc_id = ? ORDER BY number DESC LIMIT 1", (doc_id,))
-        return rows[0] if rows else None
+        return next(iter(self._read("WHERE finished IS NULL AND doc_id = ? ORDER BY number DESC", doc_id)), None)
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
@@ -132,11 +132,10 @@ class JobTable:
         """
         if not self.waiting():
             return ()  # without a write lock
-        with self._lock, closing(self._connect()) as connection, connection:
+        with self._transaction() as connection:
             connection.execute("BEGIN IMMEDIATE")
             claimed: list[WriteJob] = []
-            next_jobs = "WHERE finished IS NULL ORDER BY number LIMIT ?"
-            for job in self._select(connection, next_jobs, (_MOST_PER_CLAIM,)):
+            for job in _select(connection, "WHERE finished IS NULL ORDER BY number LIMIT ?", _MOST_PER_CLAIM):
                 if claimed and (
                     claimed[0].tries
                     or job.tries
@@ -172,32 +171,28 @@ class JobTable:
         )
 
     def _update(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-        with self._lock, closing(self._connect()) as connection, connection:
+        with self._transaction() as connection:
             connection.executemany(statement, rows)
 
-    def _read(self, condition: str, values: tuple[object, ...]) -> tuple[WriteJob, ...]:
-        with self._lock, closing(self._connect()) as connection:
-            return self._select(connection, condition, values)
+    def _read(self, condition: str, *values: object) -> tuple[WriteJob, ...]:
+        with self._transaction() as connection:
+            return _select(connection, condition, *values)
 
-    @staticmethod
-    def _select(connection: sqlite3.Connection, condition: str, values: tuple[object, ...]) -> tuple[WriteJob, ...]:
-        statement = f"SELECT {_COLUMNS} FROM jobs {condition}"  # noqa: S608 - our own words
-        return tuple(map(_job, connection.execute(statement, values).fetchall()))
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
-        connection.execute("PRAGMA synchronous = FULL")
-        return connection
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as connection, connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            yield connection
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
 
 
-def _job(row: tuple[Any, ...]) -> WriteJob:
-    values = dict(zip(_COLUMNS.split(", "), row, strict=True))
-    values["error"] = json.loads(values["error"]) if values["error"] else None
-    values["notes"] = json.loads(values["notes"])
-    return msgspec.convert(values, WriteJob)
+def _select(connection: sqlite3.Connection, condition: str, *values: object) -> tuple[WriteJob, ...]:
+    statement = f"SELECT {', '.join(_COLUMNS)} FROM jobs {condition}"  # noqa: S608 - our own words
+    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in connection.execute(statement, values)]
+    written = [row | {name: json.loads(row[name] or "null") for name in ("error", "notes")} for row in rows]
+    return msgspec.convert(written, tuple[WriteJob, ...])
 
 
 class AuditLog:
@@ -215,36 +210,19 @@ class AuditLog:
         line = json.dumps({"time": time, **entry}, ensure_ascii=False, default=str)
         # UTF-8 cannot hold a lone surrogate; it becomes its JSON escape.
         content = line.encode("utf-8", "backslashreplace") + b"\n"
-        descriptor = _open_to_append(self._path)
-        try:
-            # Under the lock no other process is writing, so a line without an end was cut off.
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            content = _missing_line_break(descriptor) + content
-            written = os.write(descriptor, content)
+        is_new = not self._path.exists()
+        if not self._path.parent.exists():
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "a+b", buffering=0) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if is_new:
+                sync_folder(self._path.parent)
+            size = os.fstat(descriptor).st_size
+            # Under the lock no other process is writing, so a full disk or a power cut left a line without an end.
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                content = b"\n" + content
+            written = file.write(content)
             os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
         if written < len(content):
             raise OSError(errno.ENOSPC, "only a part of the entry could be written", str(self._path))
-
-
-def _open_to_append(path: Path) -> int:
-    """Open the file; create it if missing, readable by its owner alone, and sync its folder."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
-    try:
-        return os.open(path, flags)
-    except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, flags | os.O_CREAT, 0o600)
-    try:
-        sync_folder(path.parent)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _missing_line_break(descriptor: int) -> bytes:
-    """Return a line break if a full disk or a power cut left the last line unfinished, else nothing."""
-    size = os.fstat(descriptor).st_size
-    return b"" if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n" else b"\n"

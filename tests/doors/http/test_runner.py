@@ -7,7 +7,8 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -68,10 +69,11 @@ class Index:
 class _Unsynced(JobTable):
     """Does not wait for the disk: processes are ended here, but no power is cut."""
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = super()._connect()
-        connection.execute("PRAGMA synchronous = OFF")
-        return connection
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with super()._transaction() as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            yield connection
 
 
 @dataclass

@@ -218,23 +218,11 @@ def _opened(path: Path | str) -> sqlite3.Connection:
     """Open the file without syncing: a power cut may lose it, which costs nothing."""
     file = sqlite3.connect(path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        _into_wal_mode(file)
+        with suppress(sqlite3.OperationalError):  # another process is switching the file at this moment
+            file.execute("PRAGMA journal_mode = WAL")
         file.execute("PRAGMA synchronous = OFF")
         file.execute("CREATE TABLE IF NOT EXISTS rates (who TEXT PRIMARY KEY, paid_off INTEGER NOT NULL) WITHOUT ROWID")
     except BaseException:
         file.close()
         raise
     return file
-
-
-def _into_wal_mode(file: sqlite3.Connection) -> None:
-    """Turn on WAL, with retries: SQLite does not wait for this lock when several processes start together."""
-    give_up = time.monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            file.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up:
-                raise
-            time.sleep(0.01)
