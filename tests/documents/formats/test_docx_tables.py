@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quoth.documents.formats.docx import docx_document as docx
-from quoth.documents.formats.docx.docx_tables import LONGEST_ROW
+from quoth.documents.formats.docx.docx_blocks import LONGEST_ROW
 from quoth.types import RegionKind as Kind
 
 from .docx_files import STYLES, level, numbered, numbering, p, run, said, table, tc, texts, tr, word

@@ -8,38 +8,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from quoth.documents.formats.docx.docx_tables import (
-    LONGEST_REPEATED,
-    LONGEST_ROW,
-    DocxBlock,
-    DocxRow,
-    cells,
-    header_rows,
-    is_layout,
-    laid_out,
-    rows,
-)
-from quoth.documents.formats.docx.list_numbers import Label, Lists, Numbering, formatted
-from quoth.documents.formats.docx.package import (
-    Element,
-    Package,
-    attribute,
-    child,
-    children,
-    name,
-    number,
-    switched,
-    value,
-)
-from quoth.documents.formats.docx.paragraph_text import Paragraph, ParagraphReader, alternative, control_content
-from quoth.documents.formats.docx.styles import (
-    ParagraphStyle,
-    Styles,
-    direct_numbering,
-    indent_of,
-    is_deleted,
-    outline_rank,
-)
+from quoth.documents.formats.docx.docx_tables import DocxBlock, DocxRow, cells, header_rows, is_layout, laid_out, rows
+from quoth.documents.formats.docx.list_numbers import Label, Lists, Notes, Numbering
+from quoth.documents.formats.docx.package import Element, child, name, value
+from quoth.documents.formats.docx.paragraph_text import Paragraph, ParagraphReader, inside
+from quoth.documents.formats.docx.styles import ParagraphStyle, Styles, indent_of, is_deleted, outline_rank
 from quoth.documents.formats.text.plain_text import plain_blocks
 from quoth.documents.text_blocks import row_text
 from quoth.types import RegionKind
@@ -48,37 +21,10 @@ _LONGEST_HEADING, _MOST_HEADING_WORDS = 200, 15
 _SENTENCE_END = re.compile(r"[.;:,!?][\"'”’)\]]*$")
 _RUNNING_TEXT = frozenset({RegionKind.PARAGRAPH, RegionKind.LIST_ITEM, RegionKind.QUOTE})
 _LEFT_OUT = frozenset({"w:del", "w:moveFrom", "w:sectPr", "w:tcPr", "w:tblPr", "w:trPr", "w:altChunk", ""})
-_NOTE_FORMS = {"footnote": "decimal", "endnote": "lowerRoman"}
-
-
-class Notes:
-    """The footnotes and endnotes of a document. Each is handed out once, with its number, at its first reference."""
-
-    def __init__(self, package: Package, related: dict[str, list[str]], settings: Element | None) -> None:
-        self.roots: dict[str, Element] = {}
-        self._elements: dict[tuple[str, int | None], Element] = {}
-        self._forms: dict[str, str] = {}
-        self._counts: dict[str, int] = {}
-        for kind, form in _NOTE_FORMS.items():
-            root = next((package.xml(part) for part in related.get(f"{kind}s", ()) if package.holds(part)), None)
-            if root is not None:
-                self.roots[kind] = root
-                for element in children(root, f"w:{kind}"):
-                    self._elements[kind, number(attribute(element, "id"))] = element
-            properties = child(settings, f"w:{kind}Pr")
-            self._forms[kind] = value(properties, "w:numFmt") or form
-            self._counts[kind] = (number(value(properties, "w:numStart")) or 1) - 1
-
-    def take(self, reference: Element) -> tuple[str, str, Element] | None:
-        """Return the kind, the mark (`[3]`; empty where the author typed one) and the element of a note, else None."""
-        kind = name(reference)[2:].removesuffix("Reference")
-        element = self._elements.pop((kind, number(attribute(reference, "id"))), None)
-        if element is None:
-            return None
-        if attribute(reference, "customMarkFollows") in {"1", "true"}:
-            return kind, "", element
-        self._counts[kind] += 1
-        return kind, f"[{formatted(self._counts[kind], self._forms[kind])}]", element
+LONGEST_ROW = 1_000
+"""Code points. A longer row is text laid out in columns, and its cells are read one by one."""
+_LONGEST_REPEATED = 200
+"""Code points of a cell merged over rows that each row repeats: a row is quoted alone and needs it."""
 
 
 class _Enclosure(NamedTuple):
@@ -110,11 +56,9 @@ class _BlockQueue:
             elif tag == "w:sdt":
                 gallery = value(child(child(element, "w:sdtPr"), "w:docPartObj"), "w:docPartGallery")
                 contents = enclosure.contents or gallery == "Table of Contents"
-                self.push(control_content(element), enclosure._replace(contents=contents))
-            elif tag == "mc:AlternateContent":
-                self.push(alternative(element), enclosure)
+                self.push(inside(element), enclosure._replace(contents=contents))
             elif tag not in _LEFT_OUT:
-                self.push(element, enclosure._replace(box=enclosure.box or tag == "w:txbxContent"))
+                self.push(inside(element), enclosure._replace(box=enclosure.box or tag == "w:txbxContent"))
 
 
 class DocxReader:
@@ -155,7 +99,7 @@ class DocxReader:
             return []
         contents = enclosure.contents or paragraph.contents or style.kind is RegionKind.CONTENTS
         numbering = self._box_numbering if enclosure.box else self._numbering
-        label = None if contents else _label(numbering, layout, style)
+        label = None if contents else numbering.label(layout, style)
         found.extend(self._classified(paragraph, style, label, layout=layout, contents=contents))
         for reference in paragraph.notes:
             found.extend(self._note(reference))
@@ -212,7 +156,7 @@ class DocxReader:
                 layout = child(element, "w:pPr")
                 style = self._styles.paragraph(value(layout, "w:pStyle"))
                 paragraph = self._note_readers[kind].read(element, style)
-                texts.append(_numbered(_label(self._note_numbering, layout, style), paragraph.text.strip()))
+                texts.append(_numbered(self._note_numbering.label(layout, style), paragraph.text.strip()))
                 queue.push(paragraph.boxes)
             else:
                 queue.push(_cell_elements(element))
@@ -256,7 +200,7 @@ class DocxReader:
             text = " ".join(" ".join(block.text.split()) for block in in_cell)
             if cell.merged == "more" and not text:
                 text = above.get(cell.column, "")
-            above[cell.column] = text if cell.merged and len(text) <= LONGEST_REPEATED else ""
+            above[cell.column] = text if cell.merged and len(text) <= _LONGEST_REPEATED else ""
             texts.append(text)
         return DocxRow(
             columns=tuple(cell.column for cell in row_cells),
@@ -281,18 +225,6 @@ class DocxReader:
 
 def _cell_elements(table: Element) -> list[Element]:
     return [cell.element for row, _ in rows(table) for cell in cells(row)]
-
-
-def _label(numbering: Numbering, layout: Element | None, style: ParagraphStyle) -> Label | None:
-    list_id, level = direct_numbering(layout)
-    if list_id is None and style.numbering is not None:
-        list_id, own = style.numbering
-        level = own if level is None else level
-    if list_id is None or list_id == "0" or switched(child(layout, "w:rPr"), "w:vanish"):
-        return None
-    if level is None:
-        level = numbering.level_of(list_id, style.owners)
-    return numbering.label(list_id, level)
 
 
 def _numbered(label: Label | None, text: str) -> str:

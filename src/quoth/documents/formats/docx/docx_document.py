@@ -13,9 +13,9 @@ from itertools import groupby
 
 from lxml import etree
 
-from quoth.documents.formats.docx.docx_blocks import DocxReader, Notes
+from quoth.documents.formats.docx.docx_blocks import DocxReader
 from quoth.documents.formats.docx.docx_tables import DocxBlock
-from quoth.documents.formats.docx.list_numbers import Numbering
+from quoth.documents.formats.docx.list_numbers import Notes, Numbering
 from quoth.documents.formats.docx.package import Element, Package, child, name
 from quoth.documents.formats.docx.styles import Styles
 from quoth.documents.text_blocks import Block, assemble
@@ -46,7 +46,7 @@ def extract(data: bytes) -> Extract:
 
     styles = Styles(part("styles"))
     numbering = Numbering(part("numbering"), styles)
-    notes = Notes(package, related, part("settings"))
+    notes = Notes({"footnote": part("footnotes"), "endnote": part("endnotes")}, part("settings"))
     reader = DocxReader(root, styles=styles, numbering=numbering, notes=notes)
     body = child(root, "w:body")
     blocks = _with_headings(reader.blocks(root if body is None else body))

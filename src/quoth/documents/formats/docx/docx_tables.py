@@ -7,20 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from quoth.documents.formats.docx.package import Element, attribute, child, name, number, switched, value
-from quoth.documents.formats.docx.paragraph_text import alternative, control_content
+from quoth.documents.formats.docx.paragraph_text import inside
 from quoth.documents.formats.docx.styles import is_deleted
 from quoth.documents.text_blocks import Block
 
 MOST_COLUMNS = 200
 """Word itself stops at 63."""
-LONGEST_ROW = 1_000
-"""Code points. A longer row is text laid out in columns, and its cells are read one by one."""
-LONGEST_REPEATED = 200
-"""Code points of a cell merged over rows that each row repeats: a row is quoted alone and needs it."""
 
 _LONGEST_HEAD = 80
 _NUMBER = re.compile(r"[^\w]*\d[\d.,:/%\s–—-]*\W*\w{0,4}")
-_WRAPPERS = frozenset({"w:ins", "w:moveTo", "w:customXml", "w:smartTag"})
+_WRAPPERS = frozenset({"w:ins", "w:moveTo", "w:customXml", "w:smartTag", "w:sdt", "mc:AlternateContent"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +133,7 @@ def _wrapped(element: Element, wanted: str) -> Iterator[Element]:
     waiting = list(reversed(element))
     while waiting:
         found = waiting.pop()
-        tag = name(found)
-        if tag == wanted:
+        if name(found) == wanted:
             yield found
-        elif tag == "w:sdt":
-            waiting.extend(reversed(control_content(found)))
-        elif tag == "mc:AlternateContent":
-            waiting.extend(reversed(alternative(found)))
-        elif tag in _WRAPPERS:
-            waiting.extend(reversed(found))
+        elif name(found) in _WRAPPERS:
+            waiting.extend(reversed(inside(found)))

@@ -1,18 +1,19 @@
-"""Counts the list numbers that Word shows (`1.`, `(a)`, `7.3`, `Article VII`) and does not store.
+"""Counts the numbers that Word shows (`1.`, `(a)`, `7.3`, `Article VII`, the mark of a note) and does not store.
 
-`Numbering` counts the paragraphs of each list. `Lists` finds how deep an item stands and where a list begins.
+`Numbering` counts the paragraphs of each list, `Notes` the notes. `Lists` finds how deep an item stands, and where a
+list begins.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from quoth.documents.formats.docx.package import Element, attribute, child, children, number, switched, value
-from quoth.documents.formats.docx.styles import Styles, indent_of
+from quoth.documents.formats.docx.package import Element, attribute, child, children, name, number, switched, value
+from quoth.documents.formats.docx.styles import ParagraphStyle, Styles, indent_of
 from quoth.documents.formats.numerals import to_roman
 from quoth.language.numbering import ORDINALS, TENS, UNDER_TWENTY
 
@@ -23,6 +24,7 @@ _LEVELS = 9
 _LONGEST_LABEL = 80  # code points. Each paragraph repeats its label, so a hostile pattern must stay short.
 _LARGEST = 3_999  # larger counts are written in digits, whatever their form
 _LEVEL_REFERENCE = re.compile(r"%([1-9])")
+_ORDINAL_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +85,23 @@ class Numbering:
         """Return the same lists with nothing counted: notes and text boxes have counts of their own."""
         return Numbering(self._root, self._styles)
 
-    def level_of(self, list_id: str, owners: tuple[str, ...]) -> int:
-        """Return the level that belongs to one of the styles in `owners`, else 0, the outermost."""
-        level_owners = [level.owner for level in self._defined(list_id)[1]]
-        return next((level_owners.index(owner) for owner in owners if owner in level_owners), 0)
-
-    def label(self, list_id: str, index: int) -> Label | None:
-        """Count a paragraph and return its label; None where the list is not defined or shows nothing."""
-        key, levels = self._defined(list_id)
-        if not levels:
+    def label(self, layout: Element | None, style: ParagraphStyle) -> Label | None:
+        """Count a paragraph and return its label; None where it is in no list, or its list shows nothing."""
+        own = child(layout, "w:numPr")
+        list_id, level = value(own, "w:numId"), number(value(own, "w:ilvl"))
+        if list_id is None and style.numbering is not None:
+            list_id, styled = style.numbering
+            level = styled if level is None else level
+        # List 0 means no list at all.
+        if list_id is None or list_id == "0" or switched(child(layout, "w:rPr"), "w:vanish"):
             return None
-        index = min(max(index, 0), _LEVELS - 1)
+        key, levels = self._defined(list_id)
+        if level is None:
+            owners = [defined.owner for defined in levels]
+            level = next((owners.index(owner) for owner in style.owners if owner in owners), 0)
+        return self._counted(list_id, key, levels, min(max(level, 0), _LEVELS - 1)) if levels else None
+
+    def _counted(self, list_id: str, key: str, levels: list[ListLevel], index: int) -> Label | None:
         level = levels[index]
         counts = self._counts.setdefault(key, [None] * _LEVELS)
         start = self._starts.pop((list_id, index), None)
@@ -170,11 +178,6 @@ def _letters(count: int) -> str:
     return chr(ord("a") + (count - 1) % 26) * min((count - 1) // 26 + 1, _LONGEST_LABEL)
 
 
-def _ordinal(count: int) -> str:
-    ending = "th" if count % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")
-    return f"{count}{ending}"
-
-
 def _words(count: int, *, ordinal: bool) -> str:
     """Return `One` or `Twenty-third`, as Word writes them; digits from 100 on."""
     if count >= 100:
@@ -194,13 +197,48 @@ _FORMS: dict[str, Callable[[int], str]] = {
     "lowerLetter": _letters,
     "upperLetter": lambda count: _letters(count).upper(),
     "decimalZero": lambda count: f"{count:02}",
-    "ordinal": _ordinal,
+    "ordinal": lambda count: f"{count}{_ORDINAL_ENDINGS.get(count % 10, 'th') if count % 100 // 10 != 1 else 'th'}",
     "cardinalText": lambda count: _words(count, ordinal=False),
     "ordinalText": lambda count: _words(count, ordinal=True),
     "decimalEnclosedParen": lambda count: f"({count})",
     "decimalEnclosedFullstop": lambda count: f"{count}.",
     "numberInDash": lambda count: f"- {count} -",
 }
+
+
+_NOTE_FORMS = {"footnote": "decimal", "endnote": "lowerRoman"}
+
+
+class Notes:
+    """The footnotes and endnotes of a document. Each is handed out once, with its number, at its first reference.
+
+    `roots` holds the part with the notes of a kind, `footnote` or `endnote`; None where the document has none.
+    """
+
+    def __init__(self, roots: Mapping[str, Element | None], settings: Element | None) -> None:
+        self.roots = {kind: root for kind, root in roots.items() if root is not None}
+        self._elements = {
+            (kind, number(attribute(element, "id"))): element
+            for kind, root in self.roots.items()
+            for element in children(root, f"w:{kind}")
+        }
+        self._forms: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+        for kind, form in _NOTE_FORMS.items():
+            properties = child(settings, f"w:{kind}Pr")
+            self._forms[kind] = value(properties, "w:numFmt") or form
+            self._counts[kind] = (number(value(properties, "w:numStart")) or 1) - 1
+
+    def take(self, reference: Element) -> tuple[str, str, Element] | None:
+        """Return the kind, the mark (`[3]`; empty where the author typed one) and the element of a note, else None."""
+        kind = name(reference)[2:].removesuffix("Reference")
+        element = self._elements.pop((kind, number(attribute(reference, "id"))), None)
+        if element is None:
+            return None
+        if attribute(reference, "customMarkFollows") in {"1", "true"}:
+            return kind, "", element
+        self._counts[kind] += 1
+        return kind, f"[{formatted(self._counts[kind], self._forms[kind])}]", element
 
 
 class _OpenList(NamedTuple):

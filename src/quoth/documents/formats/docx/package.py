@@ -116,27 +116,23 @@ class Package:
     def holds(self, part: str) -> bool:
         return part.lower() in self._entries
 
-    def read(self, part: str) -> bytes | None:
-        """Return the bytes of a part; None where there is no such part."""
+    def xml(self, part: str) -> Element | None:
+        """Return the root element of a part; None where there is no such part."""
         entry = self._entries.get(part.lower())
         if entry is None:
             return None
+        too_large = UnreadableFile("", f"its part {part} unpacks to too much", hint="Split the document.")
         too_dense = entry.file_size > max(SMALL_PART_BYTES, MOST_EXPANSION * entry.compress_size)
         if entry.file_size > MOST_PART_BYTES or too_dense:
-            raise UnreadableFile("", f"its part {part} unpacks to too much", hint="Split the document.")
+            raise too_large
         try:
             with self._archive.open(entry) as stream:
                 data = stream.read(MOST_PART_BYTES + 1)
         except _ARCHIVE_FAULTS as error:
             raise UnreadableFile("", f"its part {part} cannot be unpacked: {error}", hint=_DAMAGED) from error
         if len(data) > MOST_PART_BYTES:
-            raise UnreadableFile("", f"its part {part} unpacks to too much", hint="Split the document.")
-        return data
-
-    def xml(self, part: str) -> Element | None:
-        """Return the root element of a part; None where there is no such part."""
-        data = self.read(part)
-        return None if data is None else _parsed(data, part)
+            raise too_large
+        return _parsed(data, part)
 
     def related(self, part: str) -> dict[str, list[str]]:
         """Return the parts that `part` (the package, if empty) refers to, by the last word of the relation's type."""

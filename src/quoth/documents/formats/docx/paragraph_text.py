@@ -106,7 +106,8 @@ class ParagraphReader:
                 if tag in _FIELDS:
                     self._field(tag, task, found)
                 found.pictures += tag in _PICTURES
-                tasks.extend((part, printed) for part in reversed(_inside(task, tag)))
+                parts = _formula_parts(task) if tag.startswith("m:") else inside(task)
+                tasks.extend((part, printed) for part in reversed(() if tag in _LEFT_OUT else parts))
             elif not printed.hidden:
                 found.notes.append(task)
         found.set_bold = found.set_bold and bool(found.text.strip())
@@ -173,19 +174,21 @@ class ParagraphReader:
             self._in_contents -= inner.in_result and _is_contents(inner.instruction)
 
 
-def alternative(alternatives: Element) -> list[Element]:
-    """Return the content of the first alternative with text; the others repeat the same shape."""
-    for choice in alternatives:
-        if any(name(element) in {"w:t", "m:t"} for element in choice.iter()):
-            return list(choice)
-    return []
+def inside(wrapper: Element) -> list[Element]:
+    """Return the content of an element that only wraps what is read.
 
-
-def control_content(control: Element) -> list[Element]:
-    """Return the content of a content control; nothing where it only prompts for an entry."""
-    if switched(child(control, "w:sdtPr"), "w:showingPlcHdr"):
-        return []
-    content = child(control, "w:sdtContent")
+    Of a content control, that is nothing where it only prompts for an entry; of several alternatives, the first with
+    text, since the others repeat the same shape.
+    """
+    match name(wrapper):
+        case "w:sdt":
+            prompts = switched(child(wrapper, "w:sdtPr"), "w:showingPlcHdr")
+            content = None if prompts else child(wrapper, "w:sdtContent")
+        case "mc:AlternateContent":
+            shown = (choice for choice in wrapper if any(name(inner) in {"w:t", "m:t"} for inner in choice.iter()))
+            content = next(shown, None)
+        case _:
+            content = wrapper
     return [] if content is None else list(content)
 
 
@@ -204,16 +207,6 @@ def _shown(element: Element, tag: str) -> str | None:
     if tag == "w:sym":
         return _symbol(_hexadecimal(attribute(element, "char")), font=attribute(element, "font") or "")
     return _SIGNS.get(tag)
-
-
-def _inside(element: Element, tag: str) -> list[Element | str]:
-    if tag in _LEFT_OUT:
-        return []
-    if tag == "mc:AlternateContent":
-        return alternative(element)
-    if tag == "w:sdt":
-        return control_content(element)
-    return _formula_parts(element) if tag.startswith("m:") else list(element)
 
 
 def _is_contents(instruction: str) -> bool:

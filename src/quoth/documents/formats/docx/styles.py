@@ -152,12 +152,6 @@ def _numbering(layouts: list[Element | None]) -> tuple[str, int | None] | None:
     return None
 
 
-def direct_numbering(layout: Element | None) -> tuple[str | None, int | None]:
-    """Return the list and the level in a paragraph's own properties; list `"0"` means no list at all."""
-    found = child(layout, "w:numPr")
-    return value(found, "w:numId"), number(value(found, "w:ilvl"))
-
-
 def is_deleted(mark: Element | None) -> bool:
     """Return whether tracked changes deleted a paragraph mark or a table row."""
     return mark is not None and any(name(found) in {"w:del", "w:moveFrom"} for found in mark)

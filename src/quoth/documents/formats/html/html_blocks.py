@@ -142,7 +142,7 @@ class _BlockReader:
         self._context = context
         if tag == "br":
             self._text.end_line()
-        elif tag in {"sup", "sub"} or ("style" in element.attributes and _shifted(element)):
+        elif tag in {"sup", "sub"} or ("style" in element.attributes and "vertical-align:su" in element.style):
             self._script(element, context)
         elif tag == "math":
             self._text.add(formula_text(element) if element.get("display") != "block" else f" {formula_text(element)} ")
@@ -164,9 +164,7 @@ class _BlockReader:
         """Read the children next, and call `then` after them."""
         if then is not None:
             self._tasks.append((then, context))
-        children: list[Child] = element.children
-        if (rescued := self._content.rescued.get(id(element))) is not None:
-            children = list(rescued)
+        children = self._content.rescued.get(id(element), element.children)
         self._tasks += [(child, context) for child in reversed(children)]
 
     def _block(self, element: Element, context: _BlockContext) -> None:
@@ -197,7 +195,6 @@ class _BlockReader:
                 inner = replace(inner, kind=RegionKind.QUOTE)
             elif tag == "figure":
                 inner = replace(inner, described=not element.inside.captions)
-            self._context = inner
             self._inside(element, inner, then=self._flush)
 
     def _list(self, element: Element, context: _BlockContext) -> None:
@@ -205,7 +202,6 @@ class _BlockReader:
         inner = replace(context, depth=context.depth + 1, list=opened, item=None)
         if inner.kind is not RegionKind.FOOTNOTE:
             inner = replace(inner, kind=RegionKind.LIST_ITEM, level=inner.depth)
-        self._context = inner
         self._inside(element, inner, then=self._flush)
 
     def _item(self, element: Element, context: _BlockContext) -> None:
@@ -224,7 +220,6 @@ class _BlockReader:
             inner = replace(_TOP, quotes=context.quotes)
         elif inner.kind is not RegionKind.FOOTNOTE:
             inner = replace(inner, kind=RegionKind.LIST_ITEM, level=max(1, inner.depth))
-        self._context = inner
         self._inside(element, inner, then=self._flush)
 
     def _preformatted(self, element: Element, context: _BlockContext) -> None:
@@ -270,15 +265,7 @@ class _BlockReader:
             self._text.add(" ")
 
     def _words(self, element: Element) -> str:
-        texts: list[str] = []
-        waiting: list[Child] = [element]
-        while waiting:
-            child = waiting.pop()
-            if isinstance(child, str):
-                texts.append(child)
-            elif id(child) not in self._content.left_out:
-                waiting += reversed(child.children)
-        return " ".join("".join(texts).split())
+        return " ".join("".join(self._content.texts(element)).split())
 
     def _flush(self) -> None:
         """End the block whose text is being collected."""
@@ -311,11 +298,6 @@ def _is_block(element: Element) -> bool:
     """Decide by the element's own style, else by its tag."""
     display = _DISPLAY.search(element.style) if "style" in element.attributes else None
     return element.tag in BLOCKS if display is None else display[1] != "inline"
-
-
-def _shifted(element: Element) -> bool:
-    style = element.style
-    return "vertical-align:super" in style or "vertical-align:sub" in style
 
 
 def _is_prose(text: str) -> bool:

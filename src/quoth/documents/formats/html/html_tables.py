@@ -69,18 +69,14 @@ def table_blocks(table: Element, cell_text: Callable[[Element], str]) -> list[Bl
     texts = {id(cell): cell_text(cell) for row in rows for cell in row.cells}
     grid = _grid(rows, texts)
     heads = _header_rows(rows, texts)
-    blocks = [Block(RegionKind.CAPTION, cell_text(caption), 0, opens=False) for caption in _captions_of(table)]
-    header = row_text(_without_repeats(_combined(grid[:heads]))) if heads else ""
-    opens = True
-    if header:
-        blocks.append(Block(RegionKind.TABLE_HEADER, header, 0, opens=True))
-        opens = False
+    lines = [(RegionKind.TABLE_HEADER, row_text(_without_repeats(_combined(grid[:heads]))))] if heads else []
     for row, cells in zip(rows[heads:], grid[heads:], strict=True):
-        text = row_text(_without_repeats(cells) if len(row.cells) == 1 else cells)
-        if text:
-            blocks.append(Block(RegionKind.TABLE_ROW, text, 0, opens))
-            opens = False
-    return blocks
+        lines.append((RegionKind.TABLE_ROW, row_text(_without_repeats(cells) if len(row.cells) == 1 else cells)))
+    visible = [line for line in lines if line[1]]
+    return [
+        *(Block(RegionKind.CAPTION, cell_text(caption), 0, opens=False) for caption in _captions_of(table)),
+        *(Block(kind, text, 0, opens=index == 0) for index, (kind, text) in enumerate(visible)),
+    ]
 
 
 def _without_repeats(cells: list[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from quoth.documents.formats.html.element_tree import Child, Element, preorder
+from quoth.documents.formats.html.element_tree import Element, preorder
 from quoth.documents.formats.html.main_content import NOTES
 
 _COLLAPSIBLE = re.compile(r"[ \t\n\r\f]+")  # what a browser shows as one space. A no-break space stays.
@@ -158,15 +158,12 @@ def formula_text(formula: Element) -> str:
         if element.tag in _NOT_WRITTEN:
             done[id(element)] = ""
         elif ready:
-            done[id(element)] = _typed(element, [_text(child, done) for child in element.children])
+            texts = [child if isinstance(child, str) else done[id(child)] for child in element.children]
+            done[id(element)] = _typed(element, texts)
         else:
             waiting.append((element, True))
             waiting += [(child, False) for child in element.children if isinstance(child, Element)]
     return " ".join(done[id(formula)].split())
-
-
-def _text(child: Child, done: dict[int, str]) -> str:
-    return child if isinstance(child, str) else done[id(child)]
 
 
 def _typed(element: Element, texts: list[str]) -> str:  # noqa: PLR0911 - one for each layout

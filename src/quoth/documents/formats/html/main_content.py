@@ -6,18 +6,10 @@ A block that holds a sentence is never left out for looking like a menu: losing 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from quoth.documents.formats.html.element_tree import (
-    BLOCKS,
-    HEADINGS,
-    MENU_SHARE,
-    Element,
-    Tree,
-    preorder,
-    texts,
-)
+from quoth.documents.formats.html.element_tree import BLOCKS, HEADINGS, MENU_SHARE, Element, Tree, preorder, texts
 
 NOTES = frozenset(
     """doc-endnote doc-endnotes doc-footnote endnote endnotes footnote footnotes footnote-list footnotes-list rearnote
@@ -56,6 +48,16 @@ class Content:
     left_out: frozenset[int]
     rescued: Mapping[int, Sequence[Element]]
 
+    def texts(self, root: Element) -> Iterator[str]:
+        """Yield the texts that are read below `root`, in the order of the page."""
+        waiting: list[Element | str] = [root]
+        while waiting:
+            child = waiting.pop()
+            if isinstance(child, str):
+                yield child
+            elif id(child) not in self.left_out:
+                waiting += reversed(self.rescued.get(id(child), child.children))
+
 
 def choose_content(tree: Tree) -> Content:
     """Choose what to read of a page. Where nothing would be left, read everything."""
@@ -66,7 +68,8 @@ def choose_content(tree: Tree) -> Content:
     for root in roots:
         _leave_out(root, _Ancestors(root is main, section=False, label=False), left_out, rescued)
     content = Content(roots, frozenset(left_out), rescued)
-    return content if _holds_text(content) else Content((tree.body,), frozenset(), {})
+    holds_text = any(text.strip() for root in roots for text in content.texts(root))
+    return content if holds_text else Content((tree.body,), frozenset(), {})
 
 
 def _main_element(body: Element) -> Element | None:
@@ -137,12 +140,7 @@ class _Ancestors:
         )
 
 
-def _leave_out(
-    root: Element,
-    ancestors: _Ancestors,
-    left_out: set[int],
-    rescued: dict[int, list[Element]],
-) -> None:
+def _leave_out(root: Element, ancestors: _Ancestors, left_out: set[int], rescued: dict[int, list[Element]]) -> None:
     """Add to `left_out` and `rescued` what is not read below `root`, and what is read of its furniture."""
     waiting = [(root, ancestors)]
     while waiting:
@@ -179,7 +177,8 @@ def _is_no_content(element: Element, ancestors: _Ancestors) -> bool:
         return not ancestors.label and not inside.sentences
     if element.tag == "a":
         href = element.get("href").strip()
-        return href.startswith("#") and 0 < inside.letters <= 2 and _only_signs(element)
+        text = "".join(texts(element)).strip() if href.startswith("#") and 0 < inside.letters <= 2 else ""
+        return bool(text) and _LINK_SIGNS.issuperset(text)
     names = element.names
     if not _TRAILS.isdisjoint(names) and not inside.sentences:
         return True
@@ -196,11 +195,6 @@ def _is_no_content(element: Element, ancestors: _Ancestors) -> bool:
     )
 
 
-def _only_signs(element: Element) -> bool:
-    text = "".join(texts(element)).strip()
-    return bool(text) and _LINK_SIGNS.issuperset(text)
-
-
 def _speaking_blocks(furniture: Element) -> list[Element]:
     """Return the innermost blocks with a sentence in them, and the title of the page."""
     blocks = []
@@ -211,19 +205,3 @@ def _speaking_blocks(furniture: Element) -> list[Element]:
         if element.tag == "h1" or (innermost and speaks and not any("©" in text for text in texts(element))):
             blocks.append(element)
     return blocks
-
-
-def _holds_text(content: Content) -> bool:
-    waiting: list[Element] = list(content.roots)
-    while waiting:
-        element = waiting.pop()
-        if id(element) in content.left_out:
-            continue
-        if (rescued := content.rescued.get(id(element))) is not None:
-            if any(block.inside.letters for block in rescued):
-                return True
-            continue
-        if any(child.strip() for child in element.children if isinstance(child, str)):
-            return True
-        waiting += [child for child in element.children if isinstance(child, Element)]
-    return False

@@ -37,6 +37,8 @@ _WIDER = {
     **{"iso-8859-9": "cp1254", "macintosh": "mac_roman"},
 }
 _OTHER_FILES = (b"%PDF", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"Rar!")
+_ONE_BYTE = ("utf-8", "cp125", "iso8859", "koi8", "mac", "tis")
+"""How the names of UTF-8 itself and of the encodings with one byte per character begin."""
 _FEW_BROKEN = 0.01
 _SAVE_AGAIN = "Save it again from a browser, or ingest the text that it was made from."
 
@@ -89,7 +91,7 @@ def _decoded(data: bytes) -> tuple[str, int]:
     else:
         # Bytes that form whole UTF-8 characters are UTF-8, whatever the page declares: many pages were converted and
         # still declare the old encoding. Only encodings with several bytes per character can look like UTF-8 by chance.
-        if declared is None or declared == "utf-8" or _one_byte(declared):
+        if declared is None or declared.startswith(_ONE_BYTE):
             return text, 0
     for encoding in (declared, "utf-8" if mostly_utf8(data) else None):
         if encoding is not None:
@@ -118,10 +120,6 @@ def _declared(data: bytes) -> str | None:
         return codecs.lookup(name).name if _KNOWN.fullmatch(name) else None
     except LookupError:
         return None
-
-
-def _one_byte(encoding: str) -> bool:
-    return encoding.startswith(("cp125", "iso8859", "koi8", "mac", "tis"))
 
 
 def _unmarked_utf16(data: bytes) -> str | None:
