@@ -15,8 +15,10 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from quoth.evaluation.labelled_questions import read_labelled
-from quoth.evaluation.retrieval_trials import RetrievalTrial, recall_json, statuses_json, times_json, try_each
+from quoth.evaluation.retrieval_trials import RetrievalTrial, recall_json, statuses_json, try_each
 from quoth.library import Quoth, ingest_paths
 from quoth.overrides import NO_OVERRIDES
 from quoth.types import Status
@@ -31,6 +33,7 @@ VARIANTS: Mapping[str, Mapping[str, object]] = {
     "hybrid + evidence": {"rerank.kind": "evidence"},
 }
 RECALL = {"recall_at_5": "5 passages", "recall_at_8": "8 passages", "recall_in_context": "4,000 tokens"}
+STAGES = ("analyse", "search", "passages", "rerank", "choose", "context")
 PROFILES = {"agriculture": "agriculture", "irrigation": "agriculture"}
 
 
@@ -96,13 +99,23 @@ def _status_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]
 
 
 def _times_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]) -> str:
-    times = {name: times_json(variants["hybrid + evidence"]) for name, variants in measured.items()}
+    times = {name: _times(variants["hybrid + evidence"]) for name, variants in measured.items()}
     stages = next(iter(times.values()))
     lines = [f"| set | {' | '.join(stages)} |", "|---" * (1 + len(stages)) + "|"]
     for name, found in times.items():
         cells = [f"{one['p50']:.1f} / {one['p95']:.1f}" for one in found.values()]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _times(trials: Sequence[RetrievalTrial]) -> dict[str, dict[str, float]]:
+    """The median and the 95th percentile of each stage and of the total, in milliseconds."""
+    columns = {stage: [trial.seconds.get(stage, 0.0) for trial in trials] for stage in STAGES}
+    columns["total"] = [sum(trial.seconds.values()) for trial in trials]
+    return {
+        stage: {f"p{part}": 1000 * float(np.quantile(values, part / 100)) for part in (50, 95)}
+        for stage, values in columns.items()
+    }
 
 
 def _write(tables: Mapping[str, str]) -> None:

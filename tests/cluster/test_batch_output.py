@@ -15,8 +15,6 @@ from quoth.cluster.batch_output import (
     AnswerOrigin,
     ExistingAnswers,
     skip_answered,
-    unaskable_message,
-    unreadable_message,
 )
 from quoth.errors import QuestionError, QuothError
 from quoth.output.render import json_line
@@ -41,18 +39,18 @@ def run(asked: Asked, path: Path, *, most: int | None = None) -> ExistingAnswers
     """A run that answers as many questions as it may."""
     left = iter(asked)
     with AnswerFile(path) as file:
-        kept = skip_answered(left, file.lines(), filters=file.filters(), origin=ORIGIN, check=check, place=str(path))
+        kept = skip_answered(left, file, origin=ORIGIN, check=check)
         problems = list(kept.problems)
         for one in left:
             if most == 0:
                 break
             if isinstance(one, UnreadableLine):
-                problems.append(unreadable_message(one))
+                problems.append(f"line {one.number}: {one.why}")
                 continue
             try:
                 check(one)
             except QuestionError as error:
-                problems.append(unaskable_message(one, str(error)))
+                problems.append(f"question {one.id}: {error}")
                 continue
             file.write([(one, line(one))])
             most = None if most is None else most - 1
@@ -190,7 +188,7 @@ def test_what_a_file_holds_is_compared_a_line_at_a_time(tmp_path: Path) -> None:
             yield SECOND
 
     with AnswerFile(path) as file, pytest.raises(QuothError, match="line 2 is about question 1"):
-        skip_answered(endless(), file.lines(), filters=file.filters(), origin=ORIGIN, check=check, place=str(path))
+        skip_answered(endless(), file, origin=ORIGIN, check=check)
 
 
 def test_two_runs_never_write_one_file(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_replica_is_well_while_a_new_generation_is_being_opened(
         try:
             asked = pool.submit(hosting.call_entry, newest(place), "info", ())
             assert begun.wait(PATIENCE)
-            pool.submit(hosting.check).result(PATIENCE / 4)
+            pool.submit(hosting.check_health).result(PATIENCE / 4)
             assert hosting.call(version_of(before), "info", ()).kind == "given"
             assert hosting.call(version_of(newest(place)), "info", ()).kind == "unknown"
         finally:
@@ -87,14 +87,14 @@ def test_a_damaged_generation_does_no_harm_to_the_one_before_and_is_not_read_all
     path, content = damaged(newest(place), place)
     hosting.open_published()
     assert hosting.call_entry(newest(place), "info", ()).kind == "refused"
-    hosting.check()
+    hosting.check_health()
     assert hosting.call(version_of(before), "info", ()).kind == "given"
     path.write_bytes(content)
     again = hosting.call_entry(newest(place), "info", ())
     assert (again.kind, path.name in str(again.value)) == ("refused", True)  # as it was when it was last looked at
     monkeypatch.setattr("quoth.cluster.shard_host.time", _Later())
     assert hosting.call_entry(newest(place), "info", ()).kind == "given"
-    hosting.check()
+    hosting.check_health()
 
 
 class _Later:

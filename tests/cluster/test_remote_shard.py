@@ -109,7 +109,7 @@ def test_a_serve_config_needs_an_index(tmp_path: Path) -> None:
 def test_a_plan_is_meant_from_where_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shards_of(corpus(tmp_path / "corpus"), tmp_path / "shards", shards=3)
     monkeypatch.chdir(tmp_path)
-    given = serving_plan("shards", NO_OVERRIDES, replicas=2, max_replicas=None, auth=True, spread=True, sized=True)
+    given = serving_plan("shards", NO_OVERRIDES, replicas=2, max_replicas=None, auth=True)
     assert (given.shards, given.replicas, given.max_replicas) == (3, 2, 2)
     assert given.memory(0) == 1_300 * given.sentences[0] > 0
     assert given.plan.index == str(tmp_path / "shards")

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from quoth.cli import answering, cluster, demo, evaluating, indexing, inspecting, keys, servers, verifying
+from quoth.cli import answering, cluster, evaluating, indexing, inspecting, keys, servers
 from quoth.errors import QuothError
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -63,7 +63,7 @@ app.command("ingest")(indexing.ingest)
 app.command("ask")(answering.ask)
 app.command("retrieve")(answering.retrieve)
 app.command("batch")(answering.batch)
-app.command("verify")(verifying.verify)
+app.command("verify")(inspecting.verify)
 app.command("eval")(evaluating.evaluate_questions)
 app.command("calibrate")(evaluating.calibrate)
 app.command("check")(evaluating.check)
@@ -78,7 +78,7 @@ app.command("serve")(servers.serve)
 app.command("mcp")(servers.serve_mcp)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(keys.app, name="keys")
-app.command("demo")(demo.demo)
+app.command("demo")(answering.demo)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,12 +1,14 @@
-"""`quoth ask`, `quoth retrieve` and `quoth batch`."""
+"""`quoth ask`, `retrieve`, `batch` and `demo`."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from importlib.resources import files
 from itertools import count
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -14,12 +16,22 @@ from typing import Annotated, TextIO
 import typer
 
 from quoth.cli import options
-from quoth.errors import QuestionError, QuothError
+from quoth.errors import CorpusError, QuestionError, QuothError
+from quoth.library import Quoth, ingest_paths
 from quoth.machine import available_cores
 from quoth.output.render import json_line, outcome_json, trace_json
 from quoth.output.render_retrieval import retrieval_json, retrieval_trace_json
+from quoth.overrides import NO_OVERRIDES
 from quoth.search.question_files import UnreadableLine, read_questions
+from quoth.settings import Settings
 from quoth.types import Outcome, Question
+from quoth.wiring import open_store
+
+DEMO_QUESTIONS = (
+    "What soil pH is best for canola?",
+    "How deep should soybeans be planted?",
+    "What did Halvorsen AgriTech's 2023 canola trials show?",
+)
 
 
 def ask(
@@ -182,3 +194,35 @@ def retrieve(
         times = [started, *(at for _, at in marks)]
         took = (f"{stage} {1000 * (end - start):.1f} ms" for (stage, end), start in zip(marks, times, strict=False))
         typer.echo(", ".join(took), err=True)
+
+
+def demo(index: Annotated[Path | None, typer.Option(help="Keep the demo's index in this folder.")] = None) -> None:
+    """Read the sample guides that come with Quoth and answer three questions, one of which they cannot answer.
+
+    Example: `quoth demo`
+    """
+    from quoth.cli.terminal import OUT, print_outcome
+
+    with tempfile.TemporaryDirectory() as scratch:
+        place = index or Path(scratch) / "index"
+        with options.progress_bars() as progress:
+            report = ingest_paths(
+                [_sample_guides()], place, profile="agriculture", overrides=NO_OVERRIDES, progress=progress
+            )
+        OUT.print(f"{report.info.documents} documents, {report.info.sentences:,} sentences")
+        quoth = Quoth(open_store(place, Settings().store), NO_OVERRIDES)
+        for question in DEMO_QUESTIONS:
+            OUT.rule()
+            OUT.print(f"[bold cyan]{question}[/bold cyan]\n")
+            print_outcome(quoth.ask(question))
+
+
+def _sample_guides() -> Path:
+    """Return the sample corpus inside the installed package, or beside the source tree."""
+    package = Path(str(files("quoth")))
+    for folder in (package, package.parent.parent):
+        if (guides := folder / "examples" / "agriculture").is_dir():
+            return guides
+    raise CorpusError(
+        "the sample corpus 'agriculture' is not installed", hint="Reinstall quoth, or clone its repository."
+    )

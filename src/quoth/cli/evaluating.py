@@ -234,7 +234,7 @@ def check(
 
     Example: `quoth check questions.jsonl --index .quoth`
     """
-    from quoth.evaluation.checklist import check
+    from quoth.evaluation.retrieval_trials import check
 
     items = read_labelled(questions)
 

@@ -17,8 +17,9 @@ from quoth.evaluation.calibrate import Calibration
 from quoth.evaluation.certification import ThresholdTest
 from quoth.evaluation.compare import SIGNIFICANT, Comparison, Difference
 from quoth.evaluation.evaluate import Evaluation
+from quoth.evaluation.labelled_questions import reporting
 from quoth.evaluation.report import GROUPS, shown, unmeasured
-from quoth.evaluation.retrieval_trials import MEASURES, RetrievalTrial, recall_json, statuses_json
+from quoth.evaluation.retrieval_trials import RetrievalTrial, quality_rows, recall_rows, statuses_json
 from quoth.library import Quoth
 from quoth.output.render import json_line
 from quoth.passages import quality as measured
@@ -51,8 +52,8 @@ def print_passages(trials: Sequence[RetrievalTrial]) -> None:
     if not trials:
         return
     table = _table("Passages", "value")
-    for name, value in recall_json(trials).items():
-        table.add_row(f"  {name.replace('_', ' ')}", _number(value))
+    for name, value in recall_rows(trials):
+        table.add_row(f"  {name}", value)
     OUT.print(table)
     for kind, counts in statuses_json(trials).items():
         OUT.print(f"  {kind}: " + ", ".join(f"{status} {count}" for status, count in counts.items()))
@@ -152,7 +153,7 @@ def _retrieved(quoth: Quoth, path: Path, *, quiet: bool) -> tuple[list[tuple[str
         raise QuestionError(f"{path} holds no question", hint="Give one a line, or JSONL.")
     found, faults = [], []
     with options.progress_bars(quiet=quiet) as progress:
-        for number, question in enumerate(asked, 1):
+        for question in reporting(asked, "retrieving", progress):
             if isinstance(question, UnreadableLine):
                 faults.append(f"line {question.number}: {question.why}")
                 continue
@@ -160,8 +161,6 @@ def _retrieved(quoth: Quoth, path: Path, *, quiet: bool) -> tuple[list[tuple[str
                 found.append((question.text, measured.quality_of(quoth.retrieve(question))))
             except QuestionError as error:
                 faults.append(f"question {question.id}: {error}")
-            if progress is not None:
-                progress("retrieving", number, len(asked))
     return found, faults
 
 
@@ -179,10 +178,8 @@ def _print_each(found: list[tuple[str, Quality]]) -> None:
 def print_summary(summary: QualitySummary) -> None:
     OUT.print(f"\n[bold]{summary.queries} retrievals[/bold]")
     table = Table("measure", "mean", "median", "on target", "red", "target", box=None, pad_edge=False)
-    for measure, figures in summary.measures.items():
-        title, target = MEASURES[measure]
-        shares = (f"{share:.0%}" for share in (figures.on_target, figures.red))
-        table.add_row(title, f"{figures.mean:.2f}", f"{figures.median:.2f}", *shares, target)
+    for row in quality_rows(summary):
+        table.add_row(*row)
     OUT.print(table)
     for source, tally in summary.sources.items():
         mean = "-" if tally.mean is None else f"{tally.mean:.2f}"

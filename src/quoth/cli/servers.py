@@ -168,7 +168,7 @@ def _serve_on_ray(
     except ImportError as error:
         raise MissingExtra("quoth serve", "serve") from error
     replicas, most = replication
-    serving = serving_plan(uri, overrides, replicas=replicas, max_replicas=most, auth=auth, spread=False, sized=False)
+    serving = serving_plan(uri, overrides, replicas=replicas, max_replicas=most, auth=auth)
     check_access(serving.plan.settings, host=host, auth=auth)
     cluster = checked(serving.plan)
     if address is None:

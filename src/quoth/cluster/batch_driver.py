@@ -120,9 +120,9 @@ def _pair(chunk: _Chunk, answers: _Answers) -> tuple[list[tuple[Question, str]],
     problems: list[str] = []
     for line in chunk:
         if isinstance(line, UnreadableLine):
-            problems.append(batch_output.unreadable_message(line))
+            problems.append(f"line {line.number}: {line.why}")
         elif isinstance(answer_line := next(remaining), QuestionError):
-            problems.append(batch_output.unaskable_message(line, str(answer_line)))
+            problems.append(f"question {line.id}: {answer_line}")
         else:
             written.append((line, answer_line + "\n"))
     return written, problems
@@ -159,9 +159,7 @@ def _skip_answered(
         analyse(question, profile=profile, settings=settings.retrieval)
 
     origin = AnswerOrigin(info.digest, settings.digest)
-    return batch_output.skip_answered(
-        lines, output.lines(), filters=output.filters(), origin=origin, check=check, place=str(output.path)
-    )
+    return batch_output.skip_answered(lines, output, origin=origin, check=check)
 
 
 def _answers_in_order(

@@ -179,15 +179,12 @@ class AnswerFile:
         """Make the file if there is none, and cut off a torn line."""
         self._ready()
 
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        if self._file is not None:
+            self._file.close()
 
     def _ready(self) -> BinaryIO:
         if self._file is None:
@@ -225,25 +222,23 @@ class AnswerFile:
 
 def skip_answered(
     questions: Iterator[Question | UnreadableLine],
-    lines: Iterable[bytes],
+    file: AnswerFile,
     *,
-    filters: Mapping[int, str],
     origin: AnswerOrigin,
     check: Callable[[Question], None],
-    place: str,
 ) -> ExistingAnswers:
-    """Consume the `questions` that `lines` answer; the next question is the first without an answer.
+    """Consume the `questions` that the lines of `file` answer; the next question is the first without an answer.
 
-    `filters` are the digests of the lines' filters, by line number. `check` raises `QuestionError` for a question that
-    cannot be asked, and so has no line. Raises `QuothError` when the lines answer other questions or filters, or come
-    from another index or other settings.
+    `check` raises `QuestionError` for a question that cannot be asked, and so has no line. Raises `QuothError` when the
+    lines answer other questions or filters, or come from another index or other settings.
     """
     answers, problems = 0, []
-    for number, line in enumerate(lines, 1):
+    filters, place = file.filters(), str(file.path)
+    for number, line in enumerate(file.lines(), 1):
         answered = _parse_line(line, number, origin=origin, place=place)
         for question in questions:
             if isinstance(question, UnreadableLine):
-                problems.append(unreadable_message(question))
+                problems.append(f"line {question.number}: {question.why}")
             elif (question.id, question.text, digest_of(question.filters)) == (*answered, filters.get(number, "")):
                 answers += 1
                 break
@@ -251,7 +246,7 @@ def skip_answered(
                 try:
                     check(question)
                 except QuestionError as error:
-                    problems.append(unaskable_message(question, str(error)))
+                    problems.append(f"question {question.id}: {error}")
                 else:
                     raise _mismatch(question, answered, number, place)
         else:
@@ -270,14 +265,6 @@ def _mismatch(question: Question, answered: tuple[str, str], number: int, place:
     if (question.id, question.text) == answered:
         why = f"line {number} of {place} answers question {question.id} with other filters than it has now"
     return QuothError(why, hint=_ELSEWHERE)
-
-
-def unreadable_message(line: UnreadableLine) -> str:
-    return f"line {line.number}: {line.why}"
-
-
-def unaskable_message(question: Question, why: str) -> str:
-    return f"question {question.id}: {why}"
 
 
 def _parse_line(line: bytes, number: int, *, origin: AnswerOrigin, place: str) -> tuple[str, str]:

@@ -196,11 +196,7 @@ class RemoteShard:
         self._transport = transport
         self._health = health
         self._cache = cache
-        self._reader = RemoteReader(self, whole)
-
-    @property
-    def reader(self) -> Reader:
-        return self._reader
+        self.reader: Reader = RemoteReader(self, whole)
 
     def held(self, variants: Sequence[Variant]) -> tuple[int, ...]:
         return self.counts((), variants)[1]
@@ -259,17 +255,11 @@ class RemoteShard:
 class RemoteReader:
     """Implements `protocols.Reader` for the documents of one shard."""
 
+    missing: tuple[str, ...] = ()
+
     def __init__(self, shard: RemoteShard, whole: IndexInfo) -> None:
         self._shard = shard
-        self._info = whole
-
-    @property
-    def info(self) -> IndexInfo:
-        return self._info
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        return ()
+        self.info = whole
 
     def may_lack(self, filters: Filters) -> bool:
         return False

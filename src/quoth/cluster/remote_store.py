@@ -76,7 +76,8 @@ class RemoteStore(ShardedStore):
         self._pool = _new_pool()
         self._stop = threading.Event()
         self._refused: tuple[str, float] | None = None
-        self._trouble = ""
+        self.trouble = ""
+        """A message for operators when the published generation may not be in service; empty if it is."""
 
     @contextmanager
     def read(self) -> Iterator[ShardedReader]:
@@ -107,11 +108,6 @@ class RemoteStore(ShardedStore):
             self._stop = threading.Event()
             pool, self._pool, self._serving = self._pool, _new_pool(), None
         pool.shutdown(wait=False, cancel_futures=True)
-
-    @property
-    def trouble(self) -> str:
-        """A message for operators when the published generation may not be in service; empty if it is."""
-        return self._trouble
 
     def states(self) -> tuple[ShardState, ...]:
         """Return the state of each shard; nothing before the first question."""
@@ -260,7 +256,7 @@ class RemoteStore(ShardedStore):
             return
         content, version = found
         if version == serving.version:
-            self._trouble = ""
+            self.trouble = ""
             return
         if self._refused is not None and self._refused[0] == version and time.monotonic() < self._refused[1]:
             return
@@ -275,12 +271,12 @@ class RemoteStore(ShardedStore):
             if stop.is_set():
                 return
             self._serving = newer
-        self._trouble = ""
+        self.trouble = ""
         _log.warning("generation %d is in service", newer.cluster.info.generation)
 
     def _complain(self, trouble: str) -> None:
-        if trouble != self._trouble:  # once, not every time
-            self._trouble = trouble
+        if trouble != self.trouble:  # once, not every time
+            self.trouble = trouble
             _log.error("%s", trouble)
 
 

@@ -80,16 +80,11 @@ class ServingPlan:
 
 
 def serving_plan(
-    cluster: str,
-    overrides: Overrides,
-    *,
-    replicas: int,
-    max_replicas: int | None,
-    auth: bool,
-    spread: bool,
-    sized: bool,
+    cluster: str, overrides: Overrides, *, replicas: int, max_replicas: int | None, auth: bool
 ) -> ServingPlan:
-    """Raise `SettingsError` for impossible numbers, and `IndexFault` if no index is published."""
+    """Return a plan that is neither `spread` nor `sized`.
+
+    Raise `SettingsError` for impossible numbers, and `IndexFault` if no index is published."""
     most = replicas if max_replicas is None else max_replicas
     if not 1 <= replicas <= most:
         raise SettingsError(
@@ -99,7 +94,7 @@ def serving_plan(
     place = open_location(cluster)
     plan = ServeOptions(index=place.uri, overrides=_with_absolute_paths(overrides), profile=None, auth=auth)
     sentences = tuple(entry.sentences for entry in manifest.read(place).shards)
-    return ServingPlan(plan, sentences, replicas, most, spread, sized)
+    return ServingPlan(plan, sentences, replicas, most, spread=False, sized=False)
 
 
 def app(args: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an Application of Serve's
@@ -118,17 +113,9 @@ def app(args: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an Application of Ser
     most = args.get("max_replicas")
     overrides = Overrides(file=args.get("settings") or {}, environment=environment_settings(os.environ), flags={})
     overrides.without_profile()  # raises for wrong settings now
-    return application(
-        serving_plan(
-            str(args["cluster"]),
-            overrides,
-            replicas=replicas,
-            max_replicas=None if most is None else _number("max_replicas", most),
-            auth=True,
-            spread=replicas > 1,
-            sized=True,
-        )
-    )
+    most = None if most is None else _number("max_replicas", most)
+    plan = serving_plan(str(args["cluster"]), overrides, replicas=replicas, max_replicas=most, auth=True)
+    return application(replace(plan, spread=replicas > 1, sized=True))
 
 
 def application(serving: ServingPlan) -> Any:  # noqa: ANN401 - an Application of Serve's

@@ -77,7 +77,7 @@ class ShardReplica:
             _log.exception("shard %d cannot answer", self._number + 1)
             return ShardReply("refused", f"{type(error).__name__}: {error}")
 
-    def check(self) -> None:
+    def check_health(self) -> None:
         """Raise if no open shard can be read. Shards that cannot be opened do not count: no restart helps."""
         self._host.check()
 
@@ -172,9 +172,6 @@ class ShardDeployment(ShardReplica):
             metric.set_default_tags({"shard": str(number + 1)})  # a dict of its own: Serve adds tags to it
         self.open_published()
         threading.Thread(target=self._watch, name="watching the manifest", daemon=True).start()
-
-    def check_health(self) -> None:
-        self.check()
 
     def call_entry(self, entry: ShardEntry, method: str, args: Sequence[Any]) -> ShardReply:
         started = time.perf_counter()

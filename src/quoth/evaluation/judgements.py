@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from quoth.answer.verification import TextOf, verify_run
 from quoth.errors import QuothError
-from quoth.evaluation.labelled_questions import DocumentSpan, LabelledQuestion, first_ranks, touches
+from quoth.evaluation.labelled_questions import DocumentSpan, LabelledQuestion, first_ranks, reporting, touches
 from quoth.library import Quoth
 from quoth.output.render import main_tags, outcome_json
 from quoth.protocols import Progress
@@ -90,12 +90,7 @@ def judge_each(quoth: Quoth, items: Sequence[LabelledQuestion], *, progress: Pro
     """
     quoth.prepare()
     text_of = texts_of(quoth)
-    judged = []
-    for done, item in enumerate(items, 1):
-        judged.append(_judge_live(quoth, item, text_of))
-        if progress:
-            progress("asking", done, len(items))
-    return tuple(judged)
+    return tuple(_judge_live(quoth, item, text_of) for item in reporting(items, "asking", progress))
 
 
 def texts_of(quoth: Quoth) -> TextOf:

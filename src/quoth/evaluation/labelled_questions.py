@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from quoth.answer.verification import TextOf
 from quoth.errors import QuestionError
+from quoth.protocols import Progress
 from quoth.search.question_files import UnreadableLine, read_questions
 from quoth.types import Question, Span
 
 MODES = ("any", "all")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,14 @@ def _span(content: object) -> Span:
     if type(start) is not int or type(end) is not int:  # a boolean is no offset
         raise ValueError('gold needs "start" and "end", whole numbers of code points')
     return Span(start, end)
+
+
+def reporting(items: Sequence[_T], what: str, progress: Progress | None) -> Iterator[_T]:
+    """Yield the items, and report each as done when the next is asked for."""
+    for done, item in enumerate(items, 1):
+        yield item
+        if progress is not None:
+            progress(what, done, len(items))
 
 
 DocumentSpan: TypeAlias = tuple[str, Span]

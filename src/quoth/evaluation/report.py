@@ -17,8 +17,9 @@ from quoth.evaluation.evaluate import Estimate, Evaluation, MetricValue
 from quoth.evaluation.judgements import STAGES, Judgement, QuotedSentence
 from quoth.evaluation.labelled_questions import Gold, character_scores, first_ranks
 from quoth.evaluation.plots import histogram_plot, recall_plot, reliability_plot, risk_coverage_plot
-from quoth.evaluation.retrieval_trials import RetrievalTrial, passages_html
+from quoth.evaluation.retrieval_trials import RetrievalTrial, quality_rows, recall_rows, statuses_json
 from quoth.evaluation.saved_runs import origins
+from quoth.passages.quality import Grade, Quality, QualityMeasure, summary_of
 
 OUTCOMES = {
     "right": "right answer",
@@ -70,7 +71,7 @@ def report_html(evaluation: Evaluation, *, title: str, trials: Sequence[Retrieva
         notes=_list(evaluation.notes, name="notes"),
         plots="\n".join(_plots(evaluation)),
         measures=_measures(evaluation.measures),
-        passages=passages_html(trials),
+        passages=_passages(trials),
         absent=_list(unmeasured(evaluation), name="soft"),
         outcomes=_options((key, words) for key, words in OUTCOMES.items() if key in seen),
         reasons=_options((reason, reason) for reason in reasons),
@@ -234,3 +235,57 @@ def _found_at(judgement: Judgement) -> str:
         for stage, ranks in judgement.stages.ranks.items()
     }
     return ", ".join(f"{stage} {rank or '–'}" for stage, rank in best.items())
+
+
+def _passages(trials: Sequence[RetrievalTrial]) -> str:
+    """Return the section on passages; empty when there are no trials."""
+    if not trials:
+        return ""
+    return f"<h2>Passages</h2>{_together(trials)}<details><summary>Each question</summary>{_trials(trials)}</details>"
+
+
+def _together(trials: Sequence[RetrievalTrial]) -> str:
+    summary = summary_of([trial.quality for trial in trials])
+    recall = _table(("recall of gold (answerable questions)", "value"), recall_rows(trials))
+    statuses = _table(
+        ("questions", "success", "low confidence", "no results"),
+        ((kind, *map(str, counts.values())) for kind, counts in statuses_json(trials).items()),
+    )
+    quality = _table(("sign", "mean", "median", "on target", "red", "target"), quality_rows(summary))
+    sources = _table(
+        ("found by", "passages", "mean relevance"),
+        (
+            (source.replace("_", " "), f"{figures.count:,}", "–" if figures.mean is None else f"{figures.mean:.2f}")
+            for source, figures in summary.sources.items()
+        ),
+    )
+    return f'<div class="groups">{recall}{statuses}{quality}{sources}</div>'
+
+
+def _trials(trials: Sequence[RetrievalTrial]) -> str:
+    return _table(
+        ("id", "question", "status", "top 1", "above 0.6", "text only", "vector only", "rank of gold", "red flags"),
+        (
+            (
+                trial.item.question.id,
+                trial.item.question.text,
+                trial.status.value,
+                *(_sign(trial.quality, measure) for measure in QualityMeasure),
+                ", ".join("–" if rank is None else str(rank) for rank in trial.ranks),
+                ", ".join(trial.quality.flags),
+            )
+            for trial in trials
+        ),
+    )
+
+
+def _sign(quality: Quality, measure: QualityMeasure) -> str:
+    value = quality.value(measure)
+    shown = f"{value:.2f}" if measure is QualityMeasure.TOP1 else f"{value:.0f}"
+    return f"{shown} (red)" if quality.grade(measure) is Grade.RED else shown
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

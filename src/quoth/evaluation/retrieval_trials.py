@@ -1,27 +1,46 @@
-"""Measure `retrieve` on questions with gold: which passages are found, what is in the context, and the status."""
+"""Measure `retrieve` on questions with gold: which passages are found, what is in the context, and the status.
+
+The go-live checklist of `quoth check` tells whether each part of retrieval works on this corpus and these questions.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 
 from quoth.errors import QuestionError
-from quoth.evaluation.labelled_questions import LabelledQuestion, first_ranks, recall
+from quoth.evaluation.labelled_questions import Gold, LabelledQuestion, first_ranks, recall, reporting, touches
+from quoth.language.words import FUNCTION_WORDS, fold
 from quoth.library import Quoth
-from quoth.passages.quality import Grade, Quality, QualityMeasure, SourceRelevance, quality_of, summary_json, summary_of
-from quoth.protocols import Progress
-from quoth.types import FoundBy, Status
+from quoth.passages import quality as measured
+from quoth.passages.quality import Quality, QualityMeasure, QualitySummary
+from quoth.protocols import Progress, Reader
+from quoth.types import NO_FILTERS, FoundBy, Query, Status
 
 AT = (1, 5, 8)
 """Ranks at which recall is measured."""
-_STAGES = ("analyse", "search", "passages", "rerank", "choose", "context")
+LEAST_QUESTIONS = 10
+VARIANTS: Mapping[str, Mapping[str, object]] = {
+    "vector": {"retrieval.mode": "dense", "rerank.kind": "none", "cache.result_seconds": 0},
+    "full text": {"retrieval.mode": "lexical", "rerank.kind": "none", "cache.result_seconds": 0},
+    "hybrid": {"retrieval.mode": "hybrid", "rerank.kind": "none", "cache.result_seconds": 0},
+    "all": {"cache.result_seconds": 0},
+}
+"""The settings of each variant: vector search alone, full text alone, both, and all as configured; never cached."""
+FOUND_SHARE = 0.7
+"""The share of answerable questions that vector search alone must find within eight passages."""
+TERMS_SHARE = 0.9
+"""The share of answers that full-text search must find by their rarest words."""
+SECONDS, SECONDS_WITH_LLM = 4.0, 5.0
+_RAREST = 3
+_WITHIN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +73,7 @@ def try_each(
 ) -> tuple[RetrievalTrial, ...]:
     """Retrieve for every question in turn."""
     quoth.prepare()
-    trials = []
-    for number, item in enumerate(items, 1):
-        trials.append(_try(quoth, item))
-        if progress is not None:
-            progress("retrieving", number, len(items))
-    return tuple(trials)
+    return tuple(_try(quoth, item) for item in reporting(items, "retrieving", progress))
 
 
 def _try(quoth: Quoth, item: LabelledQuestion) -> RetrievalTrial:
@@ -80,14 +94,14 @@ def _try(quoth: Quoth, item: LabelledQuestion) -> RetrievalTrial:
         in_context=first_ranks([(block.document.id, block.span) for block in retrieval.context.blocks], item.gold),
         status=retrieval.status,
         tokens=retrieval.context.tokens,
-        quality=quality_of(retrieval),
+        quality=measured.quality_of(retrieval),
         seconds=seconds,
     )
 
 
 def _nothing(item: LabelledQuestion) -> RetrievalTrial:
     nowhere = (None,) * len(item.gold)
-    tallies = {source: SourceRelevance(0, 0.0) for source in FoundBy}
+    tallies = {source: measured.SourceRelevance(0, 0.0) for source in FoundBy}
     quality = Quality(Status.NO_RESULTS, 0.0, 0, 0, 0, tallies, ())
     return RetrievalTrial(item, nowhere, nowhere, Status.NO_RESULTS, 0, quality, {})
 
@@ -112,17 +126,6 @@ def statuses_json(trials: Sequence[RetrievalTrial]) -> dict[str, dict[str, int]]
     return {name: {status.value: found[status] for status in Status} for name, found in counted.items()}
 
 
-def times_json(trials: Sequence[RetrievalTrial]) -> dict[str, dict[str, float]]:
-    """Return the median and the 95th percentile of each stage and of the total, in milliseconds."""
-    columns = {stage: [trial.seconds.get(stage, 0.0) for trial in trials] for stage in _STAGES}
-    columns["total"] = [sum(trial.seconds.values()) for trial in trials]
-    return {
-        stage: {"p50": round(1000 * float(np.median(values)), 2), "p95": round(1000 * _p95(values), 2)}
-        for stage, values in columns.items()
-        if values
-    }
-
-
 def passages_json(trials: Sequence[RetrievalTrial]) -> dict[str, Any]:
     """Return all figures about retrieval except the times, which differ from run to run."""
     return {
@@ -131,17 +134,8 @@ def passages_json(trials: Sequence[RetrievalTrial]) -> dict[str, Any]:
         **recall_json(trials),
         "statuses": statuses_json(trials),
         "most_tokens": max((trial.tokens for trial in trials), default=0),
-        "quality": summary_json(summary_of([trial.quality for trial in trials])),
+        "quality": measured.summary_json(measured.summary_of([trial.quality for trial in trials])),
     }
-
-
-def p95_seconds(trials: Sequence[RetrievalTrial]) -> float:
-    """Return the 95th percentile of the total time of a retrieval, without opening the index."""
-    return _p95([sum(trial.seconds.values()) for trial in trials])
-
-
-def _p95(values: Sequence[float]) -> float:
-    return float(np.quantile(np.array(values), 0.95)) if values else 0.0
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -157,75 +151,133 @@ MEASURES = {
 """A title and the target of each measure."""
 
 
-def passages_html(trials: Sequence[RetrievalTrial]) -> str:
-    """Return the report's section on passages; empty when there are no trials."""
-    if not trials:
-        return ""
-    return f"<h2>Passages</h2>{_together(trials)}<details><summary>Each question</summary>{_each(trials)}</details>"
+def recall_rows(trials: Sequence[RetrievalTrial]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the figure of each kind of recall, for people."""
+    for name, value in recall_json(trials).items():
+        yield name.replace("_", " "), "–" if value is None else f"{value:.3f}"
 
 
-def _together(trials: Sequence[RetrievalTrial]) -> str:
-    summary = summary_of([trial.quality for trial in trials])
-    recall = _table(
-        ("recall of gold (answerable questions)", "value"),
-        (
-            (name.replace("_", " "), "–" if value is None else f"{value:.3f}")
-            for name, value in recall_json(trials).items()
+def quality_rows(summary: QualitySummary) -> Iterator[tuple[str, ...]]:
+    """Yield the title of each measure, its mean and median, the shares on target and red, and its target."""
+    for measure, found in summary.measures.items():
+        title, target = MEASURES[measure]
+        yield title, f"{found.mean:.2f}", f"{found.median:.2f}", f"{found.on_target:.0%}", f"{found.red:.0%}", target
+
+
+# The checklist
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistItem:
+    """A line of the checklist: the target, the measured figure, and whether it passed."""
+
+    name: str
+    wanted: str
+    measured: str
+    passed: bool
+
+
+def check(
+    open_variant: Callable[[Mapping[str, object]], Quoth],
+    items: Sequence[LabelledQuestion],
+    *,
+    progress: Progress | None,
+) -> tuple[ChecklistItem, ...]:
+    """Run every check, in order. `open_variant` opens the index with settings that override the user's own."""
+    answerable = [item for item in items if item.answerable]
+    if len(answerable) < LEAST_QUESTIONS:
+        raise QuestionError(
+            f"{len(answerable)} questions with an answer are too few to check with",
+            hint=f"Give at least {LEAST_QUESTIONS}, each with the place of its answer; see docs/evaluation.md.",
+        )
+    opened = {name: open_variant(values) for name, values in VARIANTS.items()}
+    trials = {name: try_each(quoth, items, progress=progress) for name, quoth in opened.items()}
+    settings = opened["all"].settings()
+    budget, most = settings.context.token_budget, max(trial.tokens for trial in trials["all"])
+    limit = SECONDS_WITH_LLM if settings.rerank.kind == "llm" else SECONDS
+    seconds = float(np.quantile([sum(trial.seconds.values()) for trial in trials["all"]], 0.95))
+    latency = f"95% of retrievals below {limit:g} s"
+    return (
+        _vector(trials["vector"]),
+        _terminology(opened["full text"], answerable),
+        _hybrid(trials),
+        _reranking(trials, settings.rerank.kind),
+        ChecklistItem("the context fits its budget", f"at most {budget:,} tokens", f"at most {most:,}", most <= budget),
+        ChecklistItem("end-to-end latency", latency, f"{seconds:.3f} s", seconds < limit),
+    )
+
+
+def _found(trials: Sequence[RetrievalTrial], *, at: int) -> float:
+    return fmean(trial.recall(at) for trial in trials if trial.item.answerable)
+
+
+def _ranked(trials: Sequence[RetrievalTrial]) -> float:
+    return fmean(trial.reciprocal_rank for trial in trials if trial.item.answerable)
+
+
+def _vector(trials: Sequence[RetrievalTrial]) -> ChecklistItem:
+    found = _found(trials, at=8)
+    return ChecklistItem(
+        "vector search finds relevant passages",
+        f"{FOUND_SHARE:.0%} within 8 passages",
+        f"{found:.1%}",
+        found >= FOUND_SHARE,
+    )
+
+
+def _terminology(quoth: Quoth, answerable: Sequence[LabelledQuestion]) -> ChecklistItem:
+    """Search for the rarest words of each answer: full text must find a technical term by its name."""
+    with quoth.reading() as reader:
+        found = fmean(any(_finds(gold, reader) for gold in item.gold) for item in answerable)
+    return ChecklistItem(
+        "full text finds exact terminology",
+        f"{TERMS_SHARE:.0%} of answers by their {_RAREST} rarest words within {_WITHIN} sentences",
+        f"{found:.1%}",
+        found >= TERMS_SHARE,
+    )
+
+
+def _finds(gold: Gold, reader: Reader) -> bool:
+    words = {word for word in fold(gold.text).split() if word.isalpha() and word not in FUNCTION_WORDS}
+    held = reader.frequencies(sorted(words))
+    rarest = sorted((word for word in words if held[word]), key=lambda word: (held[word], word))[:_RAREST]
+    if not rarest:
+        return False
+    query = Query(vector=None, terms=tuple((word,) for word in rarest), candidates=_WITHIN, filters=NO_FILTERS)
+    found = [candidate.sentence for candidate in reader.search(query).items]
+    return any(touches((sentence.doc_id, sentence.quote.span), gold) for sentence in found)
+
+
+def _hybrid(trials: Mapping[str, Sequence[RetrievalTrial]]) -> ChecklistItem:
+    names = ("vector", "full text", "hybrid")
+    found = {name: _found(trials[name], at=8) for name in names}
+    ranked = {name: _ranked(trials[name]) for name in names}
+    return ChecklistItem(
+        "hybrid beats either alone",
+        "as many found within 8 passages and as high a mean reciprocal rank as either, but for chance",
+        ", ".join(f"{name} {found[name]:.1%} / {ranked[name]:.3f}" for name in names),
+        all(
+            _no_worse(trials["hybrid"], trials[alone], of)
+            for alone in ("vector", "full text")
+            for of in (lambda trial: trial.recall(8), lambda trial: trial.reciprocal_rank)
         ),
     )
-    statuses = _table(
-        ("questions", "success", "low confidence", "no results"),
-        ((kind, *map(str, counts.values())) for kind, counts in statuses_json(trials).items()),
-    )
-    quality = _table(
-        ("sign", "mean", "median", "on target", "red", "target"),
-        (
-            (
-                title,
-                f"{figures.mean:.2f}",
-                f"{figures.median:.2f}",
-                f"{figures.on_target:.0%}",
-                f"{figures.red:.0%}",
-                target,
-            )
-            for key, figures in summary.measures.items()
-            for title, target in [MEASURES[key]]
-        ),
-    )
-    sources = _table(
-        ("found by", "passages", "mean relevance"),
-        (
-            (source.replace("_", " "), f"{figures.count:,}", "–" if figures.mean is None else f"{figures.mean:.2f}")
-            for source, figures in summary.sources.items()
-        ),
-    )
-    return f'<div class="groups">{recall}{statuses}{quality}{sources}</div>'
 
 
-def _each(trials: Sequence[RetrievalTrial]) -> str:
-    return _table(
-        ("id", "question", "status", "top 1", "above 0.6", "text only", "vector only", "rank of gold", "red flags"),
-        (
-            (
-                trial.item.question.id,
-                trial.item.question.text,
-                trial.status.value,
-                *(_sign(trial.quality, measure) for measure in QualityMeasure),
-                ", ".join("–" if rank is None else str(rank) for rank in trial.ranks),
-                ", ".join(trial.quality.flags),
-            )
-            for trial in trials
-        ),
+def _reranking(trials: Mapping[str, Sequence[RetrievalTrial]], kind: str) -> ChecklistItem:
+    before, after = _ranked(trials["hybrid"]), _ranked(trials["all"])
+    return ChecklistItem(
+        "reranking lifts the right passages",
+        "a higher mean reciprocal rank than before it, but for chance",
+        f"{before:.3f} -> {after:.3f}" if kind != "none" else "there is no reranker",
+        kind != "none" and _no_worse(trials["all"], trials["hybrid"], lambda trial: trial.reciprocal_rank),
     )
 
 
-def _sign(quality: Quality, measure: QualityMeasure) -> str:
-    value = quality.value(measure)
-    shown = f"{value:.2f}" if measure is QualityMeasure.TOP1 else f"{value:.0f}"
-    return f"{shown} (red)" if quality.grade(measure) is Grade.RED else shown
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+def _no_worse(
+    trials: Sequence[RetrievalTrial], others: Sequence[RetrievalTrial], of: Callable[[RetrievalTrial], float]
+) -> bool:
+    """Return whether the mean difference over the same questions is at most one standard error below 0."""
+    differences = [of(trial) - of(other) for trial, other in zip(trials, others, strict=True) if trial.item.answerable]
+    error = stdev(differences) / math.sqrt(len(differences))
+    return fmean(differences) + error >= 0
