@@ -26,7 +26,7 @@ from quoth.types import IndexInfo
 if TYPE_CHECKING:
     from quoth.models.weights import Weights
     from quoth.stores.postgres.postgres_query_log import PostgresQueryLog
-    from quoth.stores.query_log_file import QueryLog
+    from quoth.stores.query_log import QueryLog
 
 _DATABASE = ("postgresql://", "postgres://")
 _OBJECTS = ("s3://", "gs://", "az://")
@@ -197,7 +197,7 @@ def _query_log(location: str, schema: str) -> QueryLog | PostgresQueryLog:
         from quoth.stores.postgres.postgres_query_log import PostgresQueryLog
 
         return PostgresQueryLog(location, schema=schema)
-    from quoth.stores.query_log_file import QueryLog
+    from quoth.stores.query_log import QueryLog
 
     return QueryLog(Path(location).expanduser())
 

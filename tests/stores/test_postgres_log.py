@@ -10,8 +10,7 @@ import pytest
 from quoth.errors import NoIndex
 from quoth.stores.postgres import migrate
 from quoth.stores.postgres.postgres_query_log import PostgresQueryLog
-from quoth.stores.query_log_file import QueryLog
-from quoth.stores.query_log_rows import REST_SECONDS
+from quoth.stores.query_log import REST_SECONDS, QueryLog
 from quoth.types import FoundBy, Status
 from retrievals import retrieval
 

@@ -19,8 +19,7 @@ import pytest
 
 from quoth.errors import QuothError
 from quoth.passages.quality import SourceRelevance, quality_of
-from quoth.stores.query_log_file import QueryLog
-from quoth.stores.query_log_rows import REST_SECONDS, QueryEntry
+from quoth.stores.query_log import REST_SECONDS, QueryEntry, QueryLog
 from quoth.types import Filters, FoundBy, Retrieval
 from retrievals import retrieval
 
@@ -469,7 +468,7 @@ def test_a_score_that_is_no_number_breaks_no_question(log: QueryLog, caplog: pyt
 def test_a_locked_log_is_left_alone_until_it_is_free_again(
     log: QueryLog, path: Path, clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quoth.stores.query_log_file.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("quoth.stores.query_log.BUSY_SECONDS", 0.05)
     caplog.set_level(logging.WARNING)
     write(log, entry("before"))
     with closing(sqlite3.connect(path, isolation_level=None)) as holder:

@@ -16,9 +16,9 @@ from quoth.stores.disk_faults import FileIdentity, identify, reading, replaced, 
 from quoth.stores.embedded import dense_index as dense
 from quoth.stores.embedded import generations
 from quoth.stores.embedded import lexical_index as lexical
+from quoth.stores.embedded.dense_index import PartitionVectors
 from quoth.stores.embedded.generations import Layout, Partition, partition_documents
 from quoth.stores.embedded.sqlite_schema import DATABASE
-from quoth.stores.embedded.vector_search import PartitionVectors
 
 _log = logging.getLogger(__name__)
 _Index = TypeVar("_Index")

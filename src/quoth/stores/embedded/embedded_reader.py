@@ -18,11 +18,10 @@ from quoth.stores import database_rows as rows
 from quoth.stores.database_rows import Row, RowLimits
 from quoth.stores.disk_faults import reading
 from quoth.stores.embedded import derived_indexes as derived
-from quoth.stores.embedded.dense_index import DenseIndex, checked_vector, cosines, sorted_candidates
+from quoth.stores.embedded.dense_index import DenseIndex, checked_vector, scored_candidates
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.embedded.lexical_index import LexicalIndex
 from quoth.types import (
-    Candidate,
     Candidates,
     Document,
     DocumentInfo,
@@ -171,12 +170,9 @@ class EmbeddedReader:
         """Return the sentences of these rows with both scores, ordered by sentence id."""
         found = sorted(found_by)
         vectors = self.dense.take(self.dense.positions(np.array(found, dtype=np.int64)))
-        dense = np.zeros(len(found)) if vector is None else cosines(vector, vectors)
-        items = [
-            Candidate(sentence, lexical(row, sentence), float(cosine), found_by[row], tokens)
-            for row, sentence, cosine, tokens in zip(found, self.rows(found), dense, self._tokens(found), strict=True)
-        ]
-        return sorted_candidates(items, vectors)
+        read = zip(found, self.rows(found), self._tokens(found), strict=True)
+        scored = [(sentence, lexical(row, sentence), found_by[row], tokens) for row, sentence, tokens in read]
+        return scored_candidates(scored, vector, vectors)
 
     def rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
         """Return the sentences of these rows, ordered by row."""

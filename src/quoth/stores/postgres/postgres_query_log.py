@@ -13,7 +13,7 @@ from psycopg import errors, sql
 from quoth.stores.postgres import postgres_faults as faults
 from quoth.stores.postgres.postgres_connections import Connections
 from quoth.stores.postgres.postgres_store import no_index
-from quoth.stores.query_log_rows import COLUMNS, QueryEntry, RetrievalLog, instant, read_row
+from quoth.stores.query_log import COLUMNS, QueryEntry, RetrievalLog, instant, read_row
 
 _NAMES = ", ".join(f'"{name}"' for name in COLUMNS)
 _INSERT = f"INSERT INTO {{}} ({_NAMES}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"

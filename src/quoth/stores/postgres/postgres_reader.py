@@ -4,18 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
-import numpy as np
 import psycopg
 
 from quoth.errors import IndexFault
 from quoth.protocols import Neighbours
 from quoth.stores import database_rows as shared
 from quoth.stores.database_rows import Row
-from quoth.stores.embedded.dense_index import checked_vector, cosines, sorted_candidates
+from quoth.stores.embedded.dense_index import checked_vector, scored_candidates
 from quoth.stores.postgres import lexemes
 from quoth.stores.postgres import postgres_faults as faults
 from quoth.stores.postgres import postgres_rows as rows
@@ -24,7 +23,6 @@ from quoth.stores.postgres.postgres_connections import Connection
 from quoth.stores.postgres.postgres_rows import comparable
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.types import (
-    Candidate,
     Candidates,
     Document,
     DocumentInfo,
@@ -37,7 +35,12 @@ from quoth.types import (
     Vectors,
 )
 
-_SENTENCES = f"SELECT {rows.QUOTED} FROM sentences s JOIN documents d ON d.id = s.document"
+_OF_DOCUMENT = "JOIN documents d ON d.id = s.document WHERE d.name = %s"
+_BESIDE = f"""
+SELECT s.ordinal > m.ordinal, {rows.QUOTED} FROM documents d JOIN sentences m ON m.document = d.id
+JOIN sentences s ON s.document = d.id AND s.ordinal IN (m.ordinal - 1, m.ordinal + 1)
+WHERE d.name = %s AND m.start = %s AND m.stop = %s
+"""
 _FREQUENCIES = """
 SELECT CASE WHEN a.query ~ '^[a-z0-9]+$' THEN coalesce((SELECT t.sentences FROM terms t WHERE t.lexeme = a.query), 0)
             ELSE (SELECT count(*) FROM sentences s WHERE s.search @@ a.query::tsquery) END
@@ -80,37 +83,30 @@ class PostgresReader:
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         queries = {term: query for term in terms if (query := lexemes.term_query(term)) is not None}
-        counts = self._rows(_FREQUENCIES, (list(queries.values()),)) if queries else []
+        counts = self._rows(_FREQUENCIES, list(queries.values())) if queries else []
         return dict.fromkeys(terms, 0) | dict(zip(queries, (count for (count,) in counts), strict=True))
 
     def document(self, doc_id: str) -> Document | None:
-        found = self._rows(f"SELECT {rows.WHOLE} FROM documents d WHERE d.name = %s", (comparable(doc_id),))
+        found = self._rows(f"SELECT {rows.WHOLE} FROM documents d WHERE d.name = %s", comparable(doc_id))
         return rows.document(found[0]) if found else None
 
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
-        where, values = (
-            ("", ()) if ids is None else ("WHERE d.name = ANY (%s)", ([comparable(doc_id) for doc_id in ids],))
-        )
-        found = self._rows(f"SELECT {rows.LISTED} FROM documents d {where}", values)
+        where = "" if ids is None else "WHERE d.name = ANY (%s)"
+        values = () if ids is None else ([comparable(doc_id) for doc_id in ids],)
+        found = self._rows(f"SELECT {rows.LISTED} FROM documents d {where}", *values)
         return tuple(sorted(map(rows.listed, found), key=lambda document: document.id))
 
     def sentences(self, doc_id: str) -> Iterator[Sentence]:
-        found = self._rows(f"{_SENTENCES} WHERE d.name = %s ORDER BY s.ordinal", (comparable(doc_id),))
-        return map(rows.sentence, found)
+        sql = f"SELECT {rows.QUOTED} FROM sentences s {_OF_DOCUMENT} ORDER BY s.ordinal"
+        return map(rows.sentence, self._rows(sql, comparable(doc_id)))
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
-        found = self._rows(
-            f"SELECT {rows.PASSAGES} FROM passages p JOIN documents d ON d.id = p.document "
-            "WHERE d.name = %s ORDER BY p.ordinal",
-            (comparable(doc_id),),
-        )
-        return tuple(shared.passage(doc_id, row) for row in found)
+        sql = f"SELECT {rows.PASSAGES} FROM passages s {_OF_DOCUMENT} ORDER BY s.ordinal"
+        return tuple(shared.passage(doc_id, row) for row in self._rows(sql, comparable(doc_id)))
 
     def page(self, doc_id: str, number: int) -> Page | None:
         found = self._rows(
-            f"SELECT {rows.PAGES} FROM pages p JOIN documents d ON d.id = p.document "
-            "WHERE d.name = %s AND p.number = %s",
-            (comparable(doc_id), number),
+            f"SELECT {rows.PAGES} FROM pages s {_OF_DOCUMENT} AND s.number = %s", comparable(doc_id), number
         )
         return shared.page(found[0]) if found else None
 
@@ -119,43 +115,26 @@ class PostgresReader:
 
     def _beside(self, sentence: Sentence) -> Neighbours:
         span = sentence.quote.span
-        found = self._rows(
-            f"SELECT s.ordinal > m.ordinal, {rows.QUOTED} FROM documents d "
-            "JOIN sentences m ON m.document = d.id AND m.start = %s AND m.stop = %s "
-            "JOIN sentences s ON s.document = d.id AND s.ordinal IN (m.ordinal - 1, m.ordinal + 1) WHERE d.name = %s",
-            (span.start, span.end, comparable(sentence.doc_id)),
-        )
+        found = self._rows(_BESIDE, comparable(sentence.doc_id), span.start, span.end)
         beside = {after: rows.sentence(tuple(row)) for after, *row in found}
         return beside.get(False), beside.get(True)
 
     def vectors(self, doc_id: str) -> Vectors:
-        found = self._rows(
-            f"SELECT {self.published.vectors}_send(s.vector) FROM sentences s JOIN documents d ON d.id = s.document "
-            "WHERE d.name = %s AND s.key IS NOT NULL ORDER BY s.ordinal",
-            (comparable(doc_id),),
-        )
-        return self._vectors([sent for (sent,) in found])
+        sent = f"SELECT {self.published.vectors}_send(s.vector) FROM sentences s"
+        found = self._rows(f"{sent} {_OF_DOCUMENT} AND s.key IS NOT NULL ORDER BY s.ordinal", comparable(doc_id))
+        return self._vectors([vector for (vector,) in found])
 
     def _vectors(self, sent: list[bytes]) -> Vectors:
         return rows.vectors(sent, kind=self.published.vectors, dimension=self.info.model.dimension)
 
     def _candidates(self, found: list[Row], vector: Vectors | None) -> Candidates:
-        """Order what was found by sentence id; cosines are computed here, as in the embedded store."""
-        vectors = self._vectors([row[-2] for row in found])
-        dense = np.zeros(len(found)) if vector is None else cosines(vector, vectors)
-        items = [
-            Candidate(
-                sentence=rows.sentence(tuple(quoted)),
-                lexical=lexical,
-                dense=float(cosine),
-                found_by=("lexical",) * by_lexical + ("dense",) * by_dense,
-                tokens=tokens,
-            )
-            for (*quoted, lexical, by_lexical, by_dense, _, tokens), cosine in zip(found, dense, strict=True)
+        scored = [
+            (rows.sentence(tuple(quoted)), lexical, ("lexical",) * by_lexical + ("dense",) * by_dense, tokens)
+            for *quoted, lexical, by_lexical, by_dense, _, tokens in found
         ]
-        return sorted_candidates(items, vectors)
+        return scored_candidates(scored, vector, self._vectors([row[-2] for row in found]))
 
-    def _rows(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Row]:
+    def _rows(self, sql: str, *values: object) -> list[Row]:
         return self._ask(lambda connection: connection.execute(sql, values, binary=True).fetchall())
 
     def _ask(self, question: Callable[[Connection], list[Row]]) -> list[Row]:

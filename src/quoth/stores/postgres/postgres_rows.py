@@ -62,8 +62,8 @@ QUOTED = (
     "s.tags::text"
 )
 """Columns of the sentences `s` and their documents `d`."""
-PASSAGES = "p.ordinal, p.first, p.last, p.start, p.stop, p.section::text, p.page, p.tokens"
-PAGES = "p.number, p.width, p.height, p.spans::text, p.boxes"
+PASSAGES = "s.ordinal, s.first, s.last, s.start, s.stop, s.section::text, s.page, s.tokens"
+PAGES = "s.number, s.width, s.height, s.spans::text, s.boxes"
 
 _SEPARATOR = "\x1f"
 _HEADER = 4  # bytes before the numbers of a vector: its dimension, and two that mean nothing
