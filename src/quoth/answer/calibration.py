@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from quoth.errors import CalibrationError
@@ -15,10 +15,10 @@ from quoth.types import ModelIdentity
 _EDGE = 1e-4
 """Scores nearer to 0 or 1 are moved here, since their log odds would be unbounded."""
 
-_WITHOUT_EFFECT = frozenset({"calibration", "embedding", "ingest", "store", "context", "cache", "log"})
-"""Sections that change no confidence; the model and the kind of store are compared by name instead."""
-_LIMITS = frozenset({"retrieval.max_question_characters"})
-"""Single keys that change no confidence."""
+_WITHOUT_EFFECT = frozenset(
+    "calibration embedding ingest store context cache log retrieval.max_question_characters".split()
+)
+"""Sections and keys that change no confidence; every other counts. Model and kind of store are compared by name."""
 
 
 def log_odds(confidence: float) -> float:
@@ -70,18 +70,13 @@ def circumstances(
         "splitter": str(SPLITTER_VERSION),
         "store": store,
         "profile": f"{name}, {hashlib.sha256(source.encode()).hexdigest()[:12]}",
-        **dict(_influences(settings)),
+        **{
+            f"{section}.{name}": value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+            for section, values in asdict(settings).items()
+            for name, value in values.items()
+            if section not in _WITHOUT_EFFECT and f"{section}.{name}" not in _WITHOUT_EFFECT
+        },
     }
-
-
-def _influences(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield every setting that can change a confidence or an answer. A new section counts until it is listed above."""
-    for section, values in asdict(settings).items():
-        if section in _WITHOUT_EFFECT:
-            continue
-        for name, value in values.items():
-            if f"{section}.{name}" not in _LIMITS:
-                yield f"{section}.{name}", value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def check_calibration(calibration: CalibrationSettings, now: Mapping[str, str]) -> None:

@@ -30,13 +30,9 @@ class MemoryCache:
         self._clock = clock
         self._lock = threading.Lock()
         self._entries: OrderedDict[str, tuple[bytes, float]] = OrderedDict()  # the least recently used first
-        self._size = 0
-        self._counts: Counter[tuple[str, bool]] = Counter()
-
-    @property
-    def size(self) -> int:
+        self.size = 0
         """The bytes in use."""
-        return self._size
+        self._counts: Counter[tuple[str, bool]] = Counter()
 
     @property
     def counts(self) -> Mapping[tuple[str, bool], int]:
@@ -69,13 +65,13 @@ class MemoryCache:
             if _size(key, content) > self._max_bytes:
                 return
             self._entries[key] = (content, self._clock() + seconds)
-            self._size += _size(key, content)
-            while self._size > self._max_bytes:
+            self.size += _size(key, content)
+            while self.size > self._max_bytes:
                 self._drop(next(iter(self._entries)))
 
     def _drop(self, key: str) -> None:
         if key in self._entries:
-            self._size -= _size(key, self._entries.pop(key)[0])
+            self.size -= _size(key, self._entries.pop(key)[0])
 
 
 def _size(key: str, content: bytes) -> int:

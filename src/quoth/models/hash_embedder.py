@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -39,7 +39,8 @@ class HashEmbedder:
         return self.embed([text])[0], None
 
     def _fill(self, vector: Vectors, text: str) -> None:
-        for gram in _grams(text):
+        words = _WORD.findall(text.lower())
+        for gram in (*words, *map(" ".join, pairwise(words))):
             # crc32 and not hash(): the latter differs from one process to the next.
             code = zlib.crc32(gram.encode("utf-8", "surrogatepass"))
             vector[(code >> 1) % len(vector)] += 1.0 if code & 1 else -1.0
@@ -47,9 +48,3 @@ class HashEmbedder:
         if length == 0.0:  # no words, or words that cancel out
             vector[0] = length = 1.0
         vector /= length
-
-
-def _grams(text: str) -> Iterator[str]:
-    words = _WORD.findall(text.lower())
-    yield from words
-    yield from map(" ".join, pairwise(words))

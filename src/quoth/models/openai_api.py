@@ -166,13 +166,13 @@ class OpenAiApi:
             return _Failed(ProviderFault(message, hint=f"{check}, and that the server is running."), backoff)
         if 200 <= reply.status < 300:
             return reply
-        refusal = self._refusal(reply, what=what, attempt=attempt)
+        refusal = self._refusal(reply, attempt, what=what, tried=tried)
         if reply.status not in RETRIED and reply.status < 500:
             return _Failed(refusal, wait=None)
         asked = retry_after(reply.headers.get("retry-after"), now=time.time())
         return _Failed(refusal, wait=backoff if asked is None else min(asked, _LONGEST_ASKED_WAIT))
 
-    def _refusal(self, reply: _HttpReply, *, what: str, attempt: int) -> RefusedRequest:
+    def _refusal(self, reply: _HttpReply, attempt: int, *, what: str, tried: str) -> RefusedRequest:
         service, status = self._service, reply.status
         body = self._redact(reply.content[:_ERROR_BYTES].decode("utf-8", "replace"))
         if status in {401, 403}:
@@ -190,10 +190,8 @@ class OpenAiApi:
                 hint = f"Wait, or check the quota of the key in {service.key_variable}."
             elif status >= 500:
                 hint = f"Try again later, or check {service.section}.base_url."
-        tried = "" if attempt == 1 else f" ({attempt} attempts)"
-        return RefusedRequest(
-            f"{what} answered with status {status}{shown}{tried}", hint=hint, status=status, body=body, attempts=attempt
-        )
+        message = f"{what} answered with status {status}{shown}{tried}"
+        return RefusedRequest(message, hint=hint, status=status, body=body, attempts=attempt)
 
     def _object(self, reply: _HttpReply) -> dict[str, Any]:
         encoding = reply.headers.get("content-encoding", "identity").lower()

@@ -86,11 +86,9 @@ def find_weights(model_name: str, *, path: Path | None, allow_download: bool) ->
 
 def _in_package(name: str) -> Weights | None:
     package = KNOWN_PACKAGES.get(name)
-    if package is None:
-        return None
     # Located but never imported: the package would import torch.
-    spec = find_spec(package.module)
-    if spec is None or not spec.submodule_search_locations:
+    spec = find_spec(package.module) if package else None
+    if package is None or spec is None or not spec.submodule_search_locations:
         return None
     return Weights(name, Path(spec.submodule_search_locations[0]) / package.folder, package.sha256)
 
