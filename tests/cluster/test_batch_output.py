@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quoth.cluster.batch_output import (
     AnswerFile,
     AnswerOrigin,
-    ExistingAnswers,
+    BatchReport,
     skip_answered,
 )
 from quoth.errors import QuestionError, QuothError
@@ -35,7 +35,7 @@ def line(question: Question, origin: AnswerOrigin = ORIGIN) -> str:
     return json_line({"question_id": question.id, "question": question.text, "run_notes": notes}) + "\n"
 
 
-def run(asked: Asked, path: Path, *, most: int | None = None) -> ExistingAnswers:
+def run(asked: Asked, path: Path, *, most: int | None = None) -> BatchReport:
     """A run that answers as many questions as it may."""
     left = iter(asked)
     with AnswerFile(path) as file:
@@ -55,7 +55,7 @@ def run(asked: Asked, path: Path, *, most: int | None = None) -> ExistingAnswers
             file.write([(one, line(one))])
             most = None if most is None else most - 1
         file.finish()
-    return ExistingAnswers(kept.answers, tuple(problems))
+    return BatchReport(kept.kept, 0, tuple(problems))
 
 
 def filters_of(path: Path) -> Path:
@@ -92,7 +92,7 @@ def test_a_run_that_was_cut_anywhere_is_completed_to_the_same_bytes(
 
     assert cut.read_bytes() == content
     assert resumed.problems == whole.problems
-    assert run(asked, cut) == ExistingAnswers(content.count(b"\n"), whole.problems)
+    assert run(asked, cut) == BatchReport(content.count(b"\n"), 0, whole.problems)
     assert cut.read_bytes() == content
 
 
@@ -128,7 +128,7 @@ def test_a_file_of_something_else_is_refused_and_left_as_it_is(content: str, why
 def test_more_questions_at_the_end_are_answered_behind_the_others(tmp_path: Path) -> None:
     run([FIRST], tmp_path / "run.jsonl")
 
-    assert run([FIRST, SECOND], tmp_path / "run.jsonl").answers == 1
+    assert run([FIRST, SECOND], tmp_path / "run.jsonl").kept == 1
     assert (tmp_path / "run.jsonl").read_text(encoding="utf-8") == line(FIRST) + line(SECOND)
 
 
@@ -150,7 +150,7 @@ def test_an_answer_to_other_filters_is_not_kept(was: Question, is_now: Question,
 
     assert "Choose another file with -o" in caught.value.hint
     assert path.read_bytes().startswith(content)
-    assert run([SECOND, was], path).answers == 2
+    assert run([SECOND, was], path).kept == 2
     assert path.read_bytes() == content
 
 
@@ -160,11 +160,11 @@ def test_filters_of_answers_that_were_never_written_are_forgotten(tmp_path: Path
     run([SCOPED, SCOPED], path)
     path.write_bytes(path.read_bytes()[: len(line(SCOPED)) + 20])
 
-    assert run([SCOPED, DATED], path).answers == 1
-    assert run([SCOPED, DATED], path).answers == 2
+    assert run([SCOPED, DATED], path).kept == 1
+    assert run([SCOPED, DATED], path).kept == 2
     path.unlink()
-    assert run([FIRST], path).answers == 0
-    assert run([FIRST], path).answers == 1
+    assert run([FIRST], path).kept == 0
+    assert run([FIRST], path).kept == 1
     assert [one.name for one in tmp_path.iterdir()] == ["run.jsonl"]
 
 
@@ -223,5 +223,5 @@ def test_a_folder_or_a_place_without_rights_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_pipe_or_device_takes_answers_and_holds_none(tmp_path: Path) -> None:
-    assert run([FIRST], Path("/dev/null")).answers == 0
-    assert run([FIRST], Path("/dev/null")).answers == 0
+    assert run([FIRST], Path("/dev/null")).kept == 0
+    assert run([FIRST], Path("/dev/null")).kept == 0

@@ -37,7 +37,7 @@ def item(
 
 
 def quote(start: int, end: int, *, doc_id: str = "a.md", tags: dict[str, str] | None = None) -> QuotedSentence:
-    return QuotedSentence(doc_id, Span(start, end), "x" * (end - start), 0.5, tags or {})
+    return QuotedSentence(doc_id, start, end, "x" * (end - start), 0.5, tags or {})
 
 
 def answer(labelled: LabelledQuestion, confidence: float, *quotes: QuotedSentence) -> Judgement:

@@ -62,7 +62,8 @@ def test_answers_are_judged_by_their_quotes_and_abstentions_by_what_came_nearest
     assert problems == ()
     assert [one.right for one in (first, second, third)] == [True, True, False]
     assert [one.abstained for one in (first, second, third)] == [False, True, False]
-    assert (second.reason, second.detail, second.quotes[0].span) == ("low_confidence", "Not sure.", Span(5, 11))
+    assert (second.reason, second.detail) == ("low_confidence", "Not sure.")
+    assert second.quotes[0].place == ("a.md", Span(5, 11))
     assert first.exactness == Exactness(1, 0)
     assert first.redundancy == (0.6, 0.4)
     assert first.origin == ResultOrigin("fields", "i", "s", False)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from quoth.cluster import batch_output
-from quoth.cluster.batch_output import AnswerFile, AnswerOrigin, BatchPlan, Placement, StandardOutput
+from quoth.cluster.batch_output import AnswerFile, AnswerOrigin, BatchPlan, BatchReport, Placement, StandardOutput
 from quoth.cluster.ray_session import alive, connected, cpus, native_stderr_silenced, wait_for_some
 from quoth.cluster.remote_store import RemoteStore
 from quoth.cluster.shard_host import ShardHost, layout_of
@@ -56,15 +56,6 @@ _Answers: TypeAlias = tuple[str | QuestionError, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class BatchReport:
-    """`kept` answers were in the file before, `answered` were added; `problems` are in the order of the questions."""
-
-    kept: int
-    answered: int
-    problems: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _BatchIndex:
     """`place` is an address that every node understands; `cluster` is None for an index without shards."""
 
@@ -90,7 +81,7 @@ def answer_all(
     chunks = iter(lambda: tuple(islice(lines, CHUNK)), ())
     first = next(chunks, None)
     problems, answered = [*existing.problems], 0
-    done = existing.answers + len(problems)
+    done = existing.kept + len(problems)
     if first is not None:
         with _stdout_silenced(), connected(plan.address):
             for chunk, answers in _answers_in_order(chain([first], chunks), plan, index):
@@ -103,7 +94,7 @@ def answer_all(
                     progress("answering", done, total)
     if isinstance(output, AnswerFile):
         output.finish()
-    return BatchReport(existing.answers, answered, tuple(problems))
+    return BatchReport(existing.kept, answered, tuple(problems))
 
 
 @contextmanager
@@ -149,11 +140,11 @@ def _skip_answered(
     output: AnswerFile | StandardOutput,
     info: IndexInfo,
     overrides: Overrides,
-) -> batch_output.ExistingAnswers:
+) -> BatchReport:
     profile = parse_profile(info.profile_source)
     settings = overrides.over(profile.settings, profile=profile.name)
     if not isinstance(output, AnswerFile):
-        return batch_output.ExistingAnswers(0, ())
+        return BatchReport(0, 0, ())
 
     def check(question: Question) -> None:
         analyse(question, profile=profile, settings=settings.retrieval)

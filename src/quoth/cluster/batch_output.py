@@ -65,10 +65,11 @@ class AnswerOrigin:
 
 
 @dataclass(frozen=True, slots=True)
-class ExistingAnswers:
-    """What a file of answers held: the number of answers, and the problems of the questions between them."""
+class BatchReport:
+    """`kept` answers were in the file before, `answered` were added; `problems` are in the order of the questions."""
 
-    answers: int
+    kept: int
+    answered: int
     problems: tuple[str, ...]
 
 
@@ -226,7 +227,7 @@ def skip_answered(
     *,
     origin: AnswerOrigin,
     check: Callable[[Question], None],
-) -> ExistingAnswers:
+) -> BatchReport:
     """Consume the `questions` that the lines of `file` answer; the next question is the first without an answer.
 
     `check` raises `QuestionError` for a question that cannot be asked, and so has no line. Raises `QuothError` when the
@@ -254,7 +255,7 @@ def skip_answered(
                 f"{place} holds more answers than there are questions: line {number} is about question {answered[0]}",
                 hint=_ELSEWHERE,
             )
-    return ExistingAnswers(answers, tuple(problems))
+    return BatchReport(answers, 0, tuple(problems))
 
 
 def _mismatch(question: Question, answered: tuple[str, str], number: int, place: str) -> QuothError:

@@ -20,7 +20,7 @@ from quoth.evaluation.certification import CalibrationTrial, Certification, cert
 from quoth.evaluation.judgements import Judgement
 from quoth.evaluation.labelled_questions import LabelledQuestion, same_words
 from quoth.machine import replaced_file, usual_mode
-from quoth.overrides import Overrides, parse_yaml
+from quoth.overrides import Overrides, parse_yaml, read_settings_file
 
 SECTION = "calibration"
 _REMARK = "Written by quoth calibrate; refused where `made_for` does not hold. Remove the section to undo it."
@@ -276,7 +276,7 @@ def put_section(path: Path, name: str, section: str) -> None:
     Raise `SettingsError` when the file cannot be read, is invalid, or is written so that no section can be replaced.
     """
     before = _read(path)
-    expected = {**_content(before, path), **_content(section, path)}
+    expected = {**(read_settings_file(path) if before else {}), **yaml.safe_load(section)}
     after = _with_section(before, name, section)
     try:
         same = parse_yaml(after, what=str(path), hint="") == expected
@@ -300,13 +300,6 @@ def _read(path: Path) -> str:
         raise SettingsError(
             f"cannot read {path}: {why}", hint="Give another settings file with --config, or look with --dry-run."
         ) from error
-
-
-def _content(source: str, path: Path) -> dict[str, Any]:
-    content = parse_yaml(source, what=str(path), hint="Correct the file; see docs/settings.md.") or {}
-    if not isinstance(content, dict):
-        raise SettingsError(f"{path} must hold a mapping", hint="For example: selection: {max_sentences: 4}")
-    return content
 
 
 def _with_section(text: str, name: str, section: str) -> str:

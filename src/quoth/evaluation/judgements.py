@@ -22,17 +22,21 @@ FAULT_CONFIDENCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class QuotedSentence:
-    """A quoted sentence; `tags` holds the main value of each facet."""
+    """A quoted sentence; `tags` holds the main value of each facet. Raises `ValueError` for an impossible span."""
 
     doc_id: str
-    span: Span
+    start: int
+    end: int
     text: str
     score: float
     tags: Mapping[str, str]
 
+    def __post_init__(self) -> None:
+        Span(self.start, self.end)
+
     @property
     def place(self) -> DocumentSpan:
-        return self.doc_id, self.span
+        return self.doc_id, Span(self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,10 @@ class Judgement:
     abstained: bool
     confidence: float
     right: bool
-    quotes: tuple[QuotedSentence, ...]
     reason: str | None
     detail: str | None
     fault: str | None
+    quotes: tuple[QuotedSentence, ...]
     exactness: Exactness | None
     redundancy: tuple[float, float] | None
     stages: StageRanks | None
@@ -119,9 +123,9 @@ def _judge_live(quoth: Quoth, item: LabelledQuestion, text_of: TextOf) -> Judgem
 
 
 def _from_evidence(evidence: Evidence) -> QuotedSentence:
-    sentence = evidence.sentence
+    sentence, span = evidence.sentence, evidence.sentence.quote.span
     tags = {facet: values[0] for facet, values in sentence.tags.items()}
-    return QuotedSentence(sentence.doc_id, sentence.quote.span, sentence.text, round(evidence.score, 4), tags)
+    return QuotedSentence(sentence.doc_id, span.start, span.end, sentence.text, round(evidence.score, 4), tags)
 
 
 def judge_result(item: LabelledQuestion, result: Mapping[str, Any], *, text_of: TextOf | None) -> Judgement:
@@ -193,7 +197,7 @@ def _from_citation(content: Mapping[str, Any]) -> QuotedSentence:
         raise TypeError("start and end must be whole numbers")
     tags = {str(facet): str(value) for facet, value in (content.get("tags") or {}).items()}
     score = float(content.get("score") or 0.0)
-    return QuotedSentence(doc_id, Span(start, end), text, score if isfinite(score) else 0.0, tags)
+    return QuotedSentence(doc_id, start, end, text, score if isfinite(score) else 0.0, tags)
 
 
 def _notes(notes: Mapping[str, Any]) -> tuple[tuple[float, float] | None, ResultOrigin | None]:

@@ -38,18 +38,6 @@ GROUPS = {
     "answers": "Answers given",
     "confidence": "Confidence (all questions)",
 }
-_HEADINGS = (
-    ("Id", ""),
-    ("Question", "question"),
-    ("Outcome", "outcome"),
-    ("Confidence", "number"),
-    ("First gold", "number"),
-    ("F1", "number"),
-    ("Quotes", "quotes"),
-    ("Gold", "gold"),
-    ("Reason", ""),
-    ("Found at rank", ""),
-)
 
 
 def report_html(evaluation: Evaluation, *, title: str, trials: Sequence[RetrievalTrial]) -> str:
@@ -76,9 +64,6 @@ def report_html(evaluation: Evaluation, *, title: str, trials: Sequence[Retrieva
         outcomes=_options((key, words) for key, words in OUTCOMES.items() if key in seen),
         reasons=_options((reason, reason) for reason in reasons),
         count=len(judged),
-        headings="".join(
-            f'<th scope="col" class="{name}"><button type="button">{words}</button></th>' for words, name in _HEADINGS
-        ),
         rows="\n".join(map(_row, judged)),
     )
 
@@ -202,7 +187,7 @@ def _ordered(entries: Iterable[str]) -> str:
 
 
 def _quote(quote: QuotedSentence, gold: Sequence[Gold]) -> str:
-    place = f"{quote.doc_id}[{quote.span.start}:{quote.span.end}] score {quote.score:.3f}"
+    place = f"{quote.doc_id}[{quote.start}:{quote.end}] score {quote.score:.3f}"
     return f'{_marked(quote, gold)}<span class="place">{escape(place)}</span>'
 
 
@@ -211,7 +196,7 @@ def _marked(quote: QuotedSentence, gold: Sequence[Gold]) -> str:
     golden = [span for passage_gold in gold if passage_gold.doc_id == quote.doc_id for span in passage_gold.spans]
     kinds = [
         any(span.start <= offset < span.end for span in golden)
-        for offset in range(quote.span.start, quote.span.start + len(quote.text))
+        for offset in range(quote.start, quote.start + len(quote.text))
     ]
     pieces = []
     for is_gold, run in groupby(zip(kinds, quote.text, strict=True), key=lambda pair: pair[0]):

@@ -6,36 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
 from quoth.answer.verification import TextOf
 from quoth.errors import QuothError
 from quoth.evaluation.evaluate import LEVEL, RESAMPLES, SEED, Evaluation
-from quoth.evaluation.judgements import (
-    Exactness,
-    Judgement,
-    QuotedSentence,
-    ResultOrigin,
-    StageRanks,
-    faulty,
-    is_right,
-    judge_result,
-)
+from quoth.evaluation.judgements import Judgement, ResultOrigin, faulty, is_right, judge_result
 from quoth.evaluation.labelled_questions import LabelledQuestion, labelled
 from quoth.search.question_files import UnreadableLine, read_questions
-from quoth.types import Span
 
 FORMAT = "quoth-evaluation-1"
-_PLAIN = ("abstained", "confidence", "right", "reason", "detail", "fault")
-_OPTIONAL: Mapping[str, Any] = {
-    "exactness": Exactness | None,
-    "redundancy": tuple[float, float] | None,
-    "stages": StageRanks | None,
-    "origin": ResultOrigin | None,
-}
-"""The fields of a judgement that are JSON as they are, and those that may be absent, with their types."""
+_RESULT: Mapping[str, Any] = {name: kind for name, kind in get_type_hints(Judgement).items() if name != "labelled"}
+"""The types of the fields of a judgement, by name, without the question and its label."""
 
 
 def evaluation_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -92,12 +76,7 @@ def judged_json(judgement: Judgement) -> dict[str, Any]:
     """Return a question with its label and result as JSON, complete enough to measure it again."""
     return {
         **_labelled_json(judgement.labelled),
-        **{name: getattr(judgement, name) for name in _PLAIN},
-        "quotes": [
-            {**_place_json(quote.doc_id, quote.span, quote.text), "score": quote.score, "tags": dict(quote.tags)}
-            for quote in judgement.quotes
-        ],
-        **{name: msgspec.to_builtins(getattr(judgement, name)) for name in _OPTIONAL},
+        **{name: msgspec.to_builtins(getattr(judgement, name)) for name in _RESULT},
     }
 
 
@@ -109,7 +88,12 @@ def _labelled_json(item: LabelledQuestion) -> dict[str, Any]:
         "question": item.question.text,
         "answerable": item.answerable,
         "gold": [
-            {**_place_json(gold.doc_id, gold.span, gold.text), "alternatives": list(map(asdict, gold.alternatives))}
+            {
+                "doc_id": gold.doc_id,
+                **asdict(gold.span),
+                "text": gold.text,
+                "alternatives": list(map(asdict, gold.alternatives)),
+            }
             for gold in item.gold
         ],
         "gold_mode": item.gold_mode,
@@ -120,10 +104,6 @@ def _labelled_json(item: LabelledQuestion) -> dict[str, Any]:
             "is_binding": filters.is_binding,
         },
     }
-
-
-def _place_json(doc_id: str, span: Span, text: str) -> dict[str, Any]:
-    return {"doc_id": doc_id, "start": span.start, "end": span.end, "text": text}
 
 
 def is_saved(path: Path) -> bool:
@@ -156,14 +136,7 @@ def _judged(content: Mapping[str, Any]) -> Judgement:
         raise TypeError(question.why)
     return Judgement(
         labelled=labelled(question, content),
-        quotes=tuple(
-            QuotedSentence(
-                quote["doc_id"], Span(quote["start"], quote["end"]), quote["text"], quote["score"], quote["tags"]
-            )
-            for quote in content["quotes"]
-        ),
-        **{name: content[name] for name in _PLAIN},
-        **{name: msgspec.convert(content[name], kind) for name, kind in _OPTIONAL.items()},
+        **{name: msgspec.convert(content[name], kind) for name, kind in _RESULT.items()},
     )
 
 
