@@ -42,6 +42,9 @@ CANDIDATES_A_GROUP = 8
 CONTEXT_SHARE = 0.6
 """The share of groups that are read with heading and the sentence before; the others learn to do without."""
 SAVE_EVERY, JUDGE_EVERY = 100, 1000
+_PROCESSOR = Path("/proc/cpuinfo")
+HAS_BFLOAT16 = _PROCESSOR.is_file() and "avx512_bf16" in _PROCESSOR.read_text()
+"""Whether this processor multiplies in bfloat16; others would only imitate it, slower than single precision."""
 HELD_OUT_A_SET = 20
 
 SHARES = {  # how often a set is seen in one pass: strong labels more often, weak or easy ones less
@@ -313,7 +316,7 @@ def score_all(
         ids = torch.tensor([row.ids + [0] * (width - len(row.ids)) for row in rows])
         types = torch.tensor([row.types + [0] * (width - len(row.ids)) for row in rows])
         mask = torch.tensor([[1] * len(row.ids) + [0] * (width - len(row.ids)) for row in rows])
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=HAS_BFLOAT16):
             pair_scores, token_scores = network(ids, types, mask)
         scores.append(pair_scores)
         marks.append((token_scores, torch.tensor([row.marks + [-1] * (width - len(row.ids)) for row in rows])))
