@@ -25,7 +25,7 @@ from uvicorn.supervisors import Multiprocess
 
 from quoth import __version__
 from quoth.errors import QuothError, SettingsError
-from quoth.http import answer_routes, document_routes, logs, mark_routes, operator_routes, upload_routes
+from quoth.http import answer_routes, document_routes, logs, mark_routes, operator_routes
 from quoth.http.http_faults import CLIENT_GONE, HttpFault, as_fault, unforeseen
 from quoth.http.listening import server_config
 from quoth.http.request_bodies import BatchBody
@@ -105,7 +105,6 @@ def make_app(
         *([answer_routes.webhook_router(service.settings.webhook)] if service.settings.webhook else []),
         mark_routes.router,
         document_routes.router,
-        upload_routes.router,
     ]
     for router in routers:
         app.include_router(router)

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from quoth.http import answer_routes, document_routes, mark_routes, operator_routes, upload_routes
+from quoth.http import answer_routes, document_routes, mark_routes, operator_routes
 from quoth.http.request_gate import OPEN
 
 from ..small_corpus import SmallCorpus
@@ -36,7 +36,7 @@ def operations(description: Description) -> Iterator[tuple[str, str, dict[str, A
 
 
 def test_every_route_is_described(description: Description) -> None:
-    modules = (answer_routes, document_routes, mark_routes, operator_routes, upload_routes)
+    modules = (answer_routes, document_routes, mark_routes, operator_routes)
     routers = [*(module.router for module in modules), answer_routes.webhook_router("/webhook/arc-retrieval")]
     routes = [one for router in routers for one in router.routes if isinstance(one, Route)]
     served = {(re.sub(r":\w+}", "}", one.path), method.lower()) for one in routes for method in one.methods or ()}
