@@ -90,13 +90,10 @@ def batch(
 
     Example: `quoth batch questions.jsonl -o run.jsonl`
     """
-    # Each worker embeds its own question; one thread per worker uses the cores best.
-    chosen = any(assignment.startswith("embedding.threads") for assignment in assignments or ())
-    threads = [] if chosen else ["embedding.threads=1"]
     workers = workers or available_cores()
-    quoth = options.open_quoth(
-        index, config=config, assignments=[*(threads if workers > 1 else []), *(assignments or ())]
-    )
+    # Each worker embeds its own question; one thread per worker uses the cores best, unless the user decides.
+    threads = ["embedding.threads=1"] if workers > 1 else []
+    quoth = options.open_quoth(index, config=config, assignments=[*threads, *(assignments or ())])
     quoth.prepare()  # errors in the settings or the model appear before anything is written
     total = options.line_count(questions)
     problems: list[tuple[int, str]] = []

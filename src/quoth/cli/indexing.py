@@ -12,7 +12,6 @@ import typer
 
 from quoth.cli import options
 from quoth.errors import QuothError
-from quoth.evaluation.labelled_questions import reporting
 from quoth.library import ingest_paths
 from quoth.output.render import document_json, json_line, sentence_json
 from quoth.protocols import Progress, Reader
@@ -131,7 +130,7 @@ def _write(reader: Reader, folder: Path, progress: Progress | None) -> int:
         (folder / "documents.jsonl").open("w", encoding="utf-8", newline="\n") as listing,
         (folder / "sentences.jsonl").open("w", encoding="utf-8", newline="\n") as lines,
     ):
-        for info in reporting(documents, "exporting", progress):
+        for number, info in enumerate(documents, 1):
             listing.write(json_line(document_json(info)) + "\n")
             document = reader.document(info.id)
             if document is not None:
@@ -142,6 +141,8 @@ def _write(reader: Reader, folder: Path, progress: Progress | None) -> int:
                 count += 1
                 lines.write(json_line({**sentence_json(sentence), "embedding": row}) + "\n")
             vectors.append(reader.vectors(info.id))
+            if progress:
+                progress("exporting", number, len(documents))
     np.save(folder / "embeddings.npy", np.concatenate(vectors))
     return count
 

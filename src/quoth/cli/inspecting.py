@@ -189,20 +189,14 @@ def status(
 
     Examples: `quoth status --json` and `quoth status --quality --questions questions.txt`
     """
+    if (questions or since) and not quality:
+        raise typer.BadParameter("--questions and --since go with --quality")
+    quoth = options.open_quoth(index, config=config, assignments=assignments)
     if quality:
         from quoth.cli.evaluation_tables import report
 
-        report(
-            options.open_quoth(index, config=config, assignments=assignments),
-            questions,
-            since,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        report(quoth, questions, since, as_json=as_json, quiet=quiet)
         return
-    if questions or since:
-        raise typer.BadParameter("--questions and --since go with --quality")
-    quoth = options.open_quoth(index, config=config, assignments=assignments)
     info = quoth.info
     about: dict[str, Any] = {
         "index": quoth.location,

@@ -143,7 +143,7 @@ def _overlap(
     prefix: str = "",
     suffix: str = "",
 ) -> Iterator[Metric]:
-    """Yield how far the quotes agree with gold, over the answerable questions; the precision over those `precise`."""
+    """Yield how far quotes and gold agree over the answerable questions; `precise` selects those for the precision."""
     mean = partial(_mean, judged, group)
     for at in HITS_AT:
         yield mean(f"{prefix}hit@{at}", f"hit@{at}{suffix}", partial(_hit, at), counts=_answerable)
@@ -166,7 +166,7 @@ def _decisions(judged: Sequence[Judgement]) -> Iterator[Metric]:
     yield mean("answer_rate", "answered", _answered, better="")
     yield mean("answer_rate_answerable", "answered, of the answerable", _answered, counts=_answerable)
     yield mean("false_answer_rate", "answered, of the unanswerable", _given, counts=_unanswerable, better="lower")
-    yield mean("answer_risk", "wrong, of the answers", lambda judged: not judged.right, counts=_given, better="lower")
+    yield mean("answer_risk", "wrong, of the answers", lambda answer: not answer.right, counts=_given, better="lower")
     yield mean("decided_well", "decided well", _decided_well)
 
 
@@ -188,14 +188,16 @@ def _answers(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Me
     shown = [replace(judgement, quotes=()) if judgement.abstained else judgement for judgement in judged]
     yield from _overlap(shown, "answers", precise=_given, prefix="answered_", suffix=", answers")
     mean = partial(_mean, judged, "answers", counts=_answered)
-    yield mean("sentences_per_answer", "sentences per answer", lambda judgement: len(judgement.quotes), better="")
+    yield mean("sentences_per_answer", "sentences per answer", lambda answer: len(answer.quotes), better="")
     for place, name in enumerate(("before", "after")):
         title = f"redundancy {name} selection"
         yield mean(f"redundancy_{name}", title, partial(_redundancy, place), better="lower")
     if not any(quote.tags for judgement in judged for quote in judgement.quotes):
         absent["tag_pairs"] = absent["tag_pairs_gained"] = "the quotes carry no tags"
         return
-    yield mean("tag_pairs", "tag pairs per answer", lambda shown: len(tag_pairs(quote.tags for quote in shown.quotes)))
+    yield mean(
+        "tag_pairs", "tag pairs per answer", lambda answer: len(tag_pairs(quote.tags for quote in answer.quotes))
+    )
     if "tag_pairs_gained" not in absent:
         yield mean("tag_pairs_gained", "tag pairs gained by selection", attrgetter("stages.pairs_gained"))
 
@@ -224,7 +226,7 @@ def _confidence(judged: Sequence[Judgement]) -> Iterator[Metric]:
         at = partial(lambda risk, weights: coverage_at(curve(weights), risk), risk)
         yield measure(f"coverage@{risk:.0%}", f"coverage at {risk:.0%} risk", "higher", at)
     ece = partial(calibration_error, confidence, right, faults)
-    yield measure("ece", "expected calibration error", "lower", lambda weights: ece(weights=weights))
+    yield measure("ece", "expected calibration error", "lower", ece)
 
 
 def _auroc_right(confidence: Floats, right: Flags, faults: Flags, weights: Floats) -> Floats:
@@ -288,7 +290,7 @@ def bin_of(confidence: Floats) -> NDArray[np.intp]:
     return np.minimum((confidence * BINS + _SLACK).astype(np.intp), BINS - 1)
 
 
-def calibration_error(confidence: Floats, right: Flags, faults: Flags, *, weights: Floats) -> Floats:
+def calibration_error(confidence: Floats, right: Flags, faults: Flags, weights: Floats) -> Floats:
     """Return the expected calibration error: the gap between confidence and share right, averaged over the bins.
 
     A question without a result counts outside the bins, with the largest gap, 1.
