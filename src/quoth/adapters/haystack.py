@@ -21,8 +21,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra("the retriever for Haystack", "haystack") from error
 
-_TEXT_FIELDS = {"doc_id": "doc_ids", "document_type": "document_types"}
-
 
 @component
 class QuothRetriever:
@@ -154,17 +152,20 @@ def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
         if name in named:
             raise QuestionError(f"the filters name '{name}' twice", hint='Name its values once: "operator": "in".')
         named.add(name)
-        if name in _TEXT_FIELDS:
-            filters = replace(filters, **{_TEXT_FIELDS[name]: _texts(name, value)})
-        elif name.startswith("tags."):
-            filters = replace(filters, tags={**filters.tags, name.removeprefix("tags."): _texts(name, value)})
-        elif name == "as_of":
-            filters = replace(filters, as_of=str(value))
-        elif name == "is_binding" and isinstance(value, bool):
-            filters = replace(filters, is_binding=value)
-        else:
-            hint = "Fields: doc_id, document_type, is_binding (true or false), as_of and tags.<facet>."
-            raise QuestionError(f"an index cannot be filtered by '{name}' = {value!r}", hint=hint)
+        match name.split(".", 1):
+            case ["doc_id"]:
+                filters = replace(filters, doc_ids=_texts(name, value))
+            case ["document_type"]:
+                filters = replace(filters, document_types=_texts(name, value))
+            case ["as_of"]:
+                filters = replace(filters, as_of=str(value))
+            case ["is_binding"] if isinstance(value, bool):
+                filters = replace(filters, is_binding=value)
+            case ["tags", facet]:
+                filters = replace(filters, tags={**filters.tags, facet: _texts(name, value)})
+            case _:
+                hint = "Fields: doc_id, document_type, is_binding (true or false), as_of and tags.<facet>."
+                raise QuestionError(f"an index cannot be filtered by '{name}' = {value!r}", hint=hint)
     return filters
 
 

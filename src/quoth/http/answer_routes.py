@@ -22,7 +22,7 @@ from quoth.errors import QuestionError, QuothError, SettingsError
 from quoth.http import logs, telemetry
 from quoth.http.document_catalog import text_of
 from quoth.http.guard.api_keys import ApiKey
-from quoth.http.http_faults import HttpFault, as_fault, busy, json_response, unforeseen
+from quoth.http.http_faults import HttpFault, as_fault, busy, invalid_body, json_response, unforeseen
 from quoth.http.request_bodies import AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
 from quoth.http.response_types import FailureJson, VerifiedJson, gives
 from quoth.http.service import Service
@@ -32,7 +32,7 @@ from quoth.output.render_retrieval import retrieval_json
 from quoth.search.question_files import UnreadableLine, question_of, read_questions
 from quoth.types import Abstention, Outcome, Question
 
-router = APIRouter()
+router = APIRouter(tags=["questions"])
 _JSONL = "application/jsonl"
 _MOST_BATCHES = 8
 """At once per process: a batch waits as long as it must, so only their number can be bounded."""
@@ -75,7 +75,6 @@ def plain(body: AskBody | FilterBody) -> dict[str, Any]:
     summary="Answer a question",
     description="With verbatim, cited sentences, or with an abstention that says why. Both are a 200.",
     responses={200: gives(AnswerJson, "An answer or an abstention.")},
-    tags=["questions"],
 )
 async def answer(request: Request, body: AskBody, service: Served) -> Response:
     question = as_question(plain(body))
@@ -107,7 +106,6 @@ async def answer(request: Request, body: AskBody, service: Served) -> Response:
             },
         }
     },
-    tags=["questions"],
 )
 async def answer_batch(request: Request, service: Served) -> Response:
     questions = _questions(await request.body(), request.headers.get("content-type", ""), service.settings.max_batch)
@@ -209,17 +207,14 @@ def _questions(content: bytes, content_type: str, most: int) -> Sequence[Questio
 
 
 def _listed_questions(text: str) -> Sequence[Question]:
+    hint = 'Send {"questions": [{"question": "…"}]}.'
     try:
         body = BatchBody.model_validate(json.loads(text))
-    except (ValueError, RecursionError) as error:  # a ValidationError is a ValueError
-        message = _first_error(error) if isinstance(error, ValidationError) else "the body is not JSON"
-        raise HttpFault(422, "body", message, hint='Send {"questions": [{"question": "…"}]}.') from error
+    except ValidationError as error:
+        raise invalid_body(error.errors(), hint=hint) from error
+    except (ValueError, RecursionError) as error:
+        raise HttpFault(422, "body", "the body is not JSON", hint=hint) from error
     return [as_question(plain(question), default_id=str(number)) for number, question in enumerate(body.questions, 1)]
-
-
-def _first_error(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 @router.post(
@@ -227,7 +222,6 @@ def _first_error(error: ValidationError) -> str:
     summary="Find passages for an agent",
     description="Ranked passages with their authority, and a context made of them within a token budget.",
     responses={200: gives(RetrievalJson, "What was found.")},
-    tags=["questions"],
 )
 async def retrieve(request: Request, body: RetrieveBody, service: Served) -> Response:
     filters = plain(body.filters) if body.filters else {}
@@ -279,7 +273,6 @@ def webhook_router(path: str) -> APIRouter:
         "that the results of a batch can be checked as they are; an empty list is not verified."
     ),
     responses={200: gives(VerifiedJson, "What holds and what does not.")},
-    tags=["questions"],
 )
 @in_pool
 def verify(request: Request, body: VerifyBody, service: Served) -> Response:

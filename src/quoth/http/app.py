@@ -26,7 +26,7 @@ from uvicorn.supervisors import Multiprocess
 from quoth import __version__
 from quoth.errors import QuothError, SettingsError
 from quoth.http import answer_routes, document_routes, logs, mark_routes, operator_routes
-from quoth.http.http_faults import CLIENT_GONE, HttpFault, as_fault, unforeseen
+from quoth.http.http_faults import CLIENT_GONE, HttpFault, as_fault, invalid_body, unforeseen
 from quoth.http.listening import server_config
 from quoth.http.request_bodies import BatchBody
 from quoth.http.request_gate import OPEN, PAGE_POLICY, SLOW_SECONDS, RequestGate
@@ -194,11 +194,7 @@ def _fault(request: Request, error: Exception) -> HttpFault:
             code = {404: "not-found", 405: "method"}.get(status, "request")
             return HttpFault(status, code, str(error.detail).lower(), hint=hint, headers=headers)
         case RequestValidationError():
-            # Say where the request is wrong without repeating its content, which may not even be text.
-            first = error.errors()[0]
-            where = ".".join(str(name) for name in first["loc"] if name != "body")
-            message = f"{where}: {first['msg']}" if where else str(first["msg"])
-            return HttpFault(422, "body", message[:500], hint="See /openapi.json for what is expected.")
+            return invalid_body(error.errors(), hint="See /openapi.json for what is expected.")
     return unforeseen(logs.REQUEST_ID.get())  # the framework raises the error again afterwards, and the gate logs it
 
 

@@ -170,7 +170,8 @@ class CachedProbe(Generic[_Result]):
         """Return the result of the probe; None if it takes too long."""
         now = time.monotonic()
         last = self._last
-        if last is None or (last.done() and (_failed(last) or now >= self._began + self._fresh_seconds)):
+        is_stale = now >= self._began + self._fresh_seconds
+        if last is None or (last.done() and (is_stale or last.cancelled() or last.exception() is not None)):
             self._began = now
             last = self._last = in_thread(self._probe, name=self._name)
         await asyncio.wait({last}, timeout=max(0.0, self._began + self._timeout_seconds - now))
@@ -180,7 +181,3 @@ class CachedProbe(Generic[_Result]):
         """Wait for a running probe, at most as long as its timeout."""
         if self._last is not None:
             await asyncio.wait({self._last}, timeout=self._timeout_seconds)
-
-
-def _failed(done: asyncio.Future[_Result]) -> bool:
-    return done.cancelled() or done.exception() is not None

@@ -5,7 +5,7 @@ The MCP server uses them too, so that they need Starlette but not FastAPI.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -68,6 +68,13 @@ def too_slow(seconds: float) -> HttpFault:
 def no_document(doc_id: str) -> HttpFault:
     hint = "GET /documents lists the ids."
     return HttpFault(404, "no-document", f"the index holds no document '{doc_id[:200]}'", hint=hint)
+
+
+def invalid_body(errors: Sequence[Mapping[str, Any]], *, hint: str) -> HttpFault:
+    """Say where a request is wrong without repeating its content, which may not even be text."""
+    where = ".".join(str(name) for name in errors[0]["loc"] if name != "body")
+    message = f"{where}: {errors[0]['msg']}" if where else str(errors[0]["msg"])
+    return HttpFault(422, "body", message[:500], hint=hint)
 
 
 def client_error(error: QuothError) -> ErrorDetailJson:

@@ -31,16 +31,8 @@ SLOW_SECONDS = 30.0
 _DRAIN_SECONDS = 1.0
 _DRAIN_BYTES = 64 * 2**10
 """How much of a refused request's body is still read, and for how long."""
-_REFUSALS = {
-    "busy": "busy",
-    "key": "auth",
-    "rate-limit": "rate",
-    "scope": "auth",
-    "slow": "timeout",
-    "timeout": "timeout",
-    "too-large": "too-large",
-}
-"""Error codes that count as refusals in the metrics, with their label; other codes are failures or mistakes."""
+_REFUSAL_OF = {"key": "auth", "scope": "auth", "rate-limit": "rate", "slow": "timeout"}
+"""Error codes whose name in the metrics is another."""
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
@@ -69,16 +61,15 @@ class RequestGate:
     """The ASGI application that a server runs: every request passes through it to `app`."""
 
     def __init__(self, app: ASGIApp, service: Service, *, slow_seconds: float) -> None:
-        self._app = app
-        self._service = service
-        self._slow_seconds = slow_seconds
+        self.app = app
+        self.service = service
+        self.slow_seconds = slow_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            request = _GatedRequest(self._app, self._service, scope, receive, send, slow_seconds=self._slow_seconds)
-            await request.serve()
+            await _GatedRequest(self, scope, receive, send).serve()
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -86,11 +77,10 @@ class RequestGate:
 class _GatedRequest:
     """One request on its way to the application, and its response on the way back."""
 
-    def __init__(
-        self, app: ASGIApp, service: Service, scope: Scope, receive: Receive, send: Send, *, slow_seconds: float
-    ) -> None:
-        self._app = app
-        self._service = service
+    def __init__(self, gate: RequestGate, scope: Scope, receive: Receive, send: Send) -> None:
+        self._app = gate.app
+        self._service = gate.service
+        self._slow_seconds = gate.slow_seconds
         self._method = scope["method"]
         # Every route answers HEAD like GET, without the body. Range requests get the whole file. A copy, since the
         # server reads its own scope again.
@@ -99,11 +89,10 @@ class _GatedRequest:
         self._state: dict[str, Any] = self._scope.setdefault("state", {})
         self._receive = receive
         self._send = send
-        self._slow_seconds = slow_seconds
         self._headers = Headers(scope=scope)
         sent_id = self._headers.get("x-request-id", "")
         self._id = sent_id if _REQUEST_ID.fullmatch(sent_id) else secrets.token_hex(8)
-        self._origins = frozenset(service.settings.cors.split())  # those whose pages may call; `*` is every origin
+        self._origins = frozenset(self._service.settings.cors.split())  # `*` is every origin
         self._rate: dict[str, str] = {}
         self._key: ApiKey | None = None
         self._status = 0
@@ -259,7 +248,8 @@ class _GatedRequest:
         self._status = self._status or CLIENT_GONE
         telemetry.REQUESTS.labels(method, route, str(self._status)).inc()
         telemetry.SECONDS.labels(route).observe(seconds)
-        if (why := _REFUSALS.get(self._state.get("fault", ""))) is not None:
+        fault = self._state.get("fault", "")
+        if (why := _REFUSAL_OF.get(fault, fault)) in telemetry.REFUSALS:
             telemetry.REFUSED.labels(why).inc()
         if span is not None:
             span.update_name(f"{method} {route}")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 REGISTRY = CollectorRegistry()
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _STAGE_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0)
+REFUSALS = ("busy", "rate", "auth", "too-large", "timeout")
+"""Error codes that count as refusals; the others are failures or mistakes."""
 _SUM: Literal["livesum"] = "livesum"  # over the processes that are alive
 
 REQUESTS = Counter("quoth_http_requests", "Requests served.", ["method", "route", "status"], registry=REGISTRY)
@@ -48,7 +50,7 @@ WAITING = Gauge("quoth_requests_waiting", "Requests in the queue.", multiprocess
 RUNNING = Gauge("quoth_requests_running", "Requests in work.", multiprocess_mode=_SUM, registry=REGISTRY)
 
 # Create these series now: a series that appears with its first event shows no increase, so no alert would fire.
-for _why in ("busy", "rate", "auth", "too-large", "timeout"):
+for _why in REFUSALS:
     REFUSED.labels(_why)
 for _kind in ("put", "delete"):
     for _state in ("done", "failed"):

@@ -94,10 +94,8 @@ class UploadFolder:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not self._marker(job_id).exists():  # otherwise the target may already be the new file
             self._copy(target, previous, job_id)
-            self._copy(_beside(target), _beside(previous), job_id)
             self._marker(job_id).touch()
             sync_folder(self._previous)
-        self._copy(_beside(incoming), _beside(target), job_id)
         self._copy(incoming, target, job_id)
         sync_folder(target.parent)
 
@@ -106,7 +104,6 @@ class UploadFolder:
         if self._marker(job_id).exists():
             target, previous = self._target(doc_id), self._previous / job_id
             if target.parent.is_dir():
-                self._copy(_beside(previous), _beside(target), job_id)
                 self._copy(previous, target, job_id)
                 sync_folder(target.parent)
                 self._remove_empty_folders(target.parent)
@@ -162,18 +159,19 @@ class UploadFolder:
         return len(leftover)
 
     def _copy(self, source: Path, target: Path, job_id: str) -> None:
-        """Replace `target` by `source` in one step; delete it if there is no source.
+        """Replace the metadata of `target`, then the file, each in one step; delete what `source` does not have.
 
         Both become hard links to one file if possible: no file in here is written to again.
         """
         temporary = self._temporary(job_id)
-        temporary.unlink(missing_ok=True)
-        try:
-            _link_or_copy(source, temporary)
-        except FileNotFoundError:
-            target.unlink(missing_ok=True)
-            return
-        temporary.replace(target)
+        for old, new in ((_beside(source), _beside(target)), (source, target)):
+            temporary.unlink(missing_ok=True)
+            try:
+                _link_or_copy(old, temporary)
+            except FileNotFoundError:
+                new.unlink(missing_ok=True)
+            else:
+                temporary.replace(new)
         temporary.unlink(missing_ok=True)  # a rename does nothing if both are links to one file
 
     def _target(self, doc_id: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -32,6 +32,7 @@ from quoth.output.source_slices import LONGEST_SLICE, MOST_AROUND, span_json
 from quoth.types import Filters
 
 Arguments = Mapping[str, Any]
+_Index = TypeVar("_Index", Quoth, DocumentCatalog)
 
 _CITED = ("doc_id", "start", "end", "text")
 _profile = lru_cache(maxsize=4)(parse_profile)
@@ -169,55 +170,44 @@ class QuothTool:
 def tools_for(quoth: Quoth, catalog: DocumentCatalog) -> tuple[QuothTool, ...]:
     """Return the tools of one index. All of them only read."""
     return (
-        QuothTool(
-            "ask",
-            "Ask a question",
-            "Answer a question with 1 to 6 verbatim sentences of the documents, each with its exact citation, or "
-            "abstain with the reason and the nearest evidence. Nothing is generated, and nothing may be added.",
-            object_schema(AskInput),
-            object_schema(AnswerJson),
-            partial(_ask, quoth),
-            answer_texts,
+        _tool(ask, quoth, title="Ask a question", given=AskInput, gives=AnswerJson, texts=answer_texts),
+        _tool(retrieve, quoth, title="Find passages", given=RetrieveInput, gives=RetrievalJson, texts=retrieval_texts),
+        _tool(
+            verify, quoth, title="Verify citations", given=VerifyInput, gives=VerificationJson, texts=_verified_texts
         ),
-        QuothTool(
-            "retrieve",
-            "Find passages",
-            "Find the passages to read for a question or topic, ranked, as [SOURCE n] blocks with document, section, "
-            "page and authority. For longer reading than `ask` gives.",
-            object_schema(RetrieveInput),
-            object_schema(RetrievalJson),
-            partial(_retrieve, quoth),
-            retrieval_texts,
+        _tool(
+            list_documents, catalog, title="List documents", given=ListInput, gives=ListingJson, texts=_listing_texts
         ),
-        QuothTool(
-            "verify",
-            "Verify citations",
-            "Check that each citation is exact: that its document holds exactly its text exactly at its offsets.",
-            object_schema(VerifyInput),
-            object_schema(VerificationJson),
-            partial(_verify, quoth),
-            _verification_texts,
-        ),
-        QuothTool(
-            "list_documents",
-            "List documents",
-            "List the documents that can be asked about, in order of their ids, a page at a time.",
-            object_schema(ListInput),
-            object_schema(ListingJson),
-            partial(_list, catalog),
-            _listing_texts,
-        ),
-        QuothTool(
-            "read_span",
-            "Read a slice",
-            "Read a slice of a document by its offsets, with the text around it, its section, where it is printed, and "
-            "whether it has been superseded.",
-            object_schema(SpanInput),
-            object_schema(QuotedSpanJson),
-            partial(_span, quoth),
-            _span_texts,
-        ),
+        _tool(read_span, quoth, title="Read a slice", given=SpanInput, gives=QuotedSpanJson, texts=_span_texts),
     )
+
+
+def _tool(
+    call: Callable[[_Index, Arguments], dict[str, Any]],
+    index: _Index,
+    *,
+    title: str,
+    given: type[JsonObject],
+    gives: type[JsonObject],
+    texts: Callable[[Mapping[str, Any]], list[str]],
+) -> QuothTool:
+    """Return `call` as a tool of its name. Its docstring is the description that agents read."""
+    description = " ".join((call.__doc__ or "").split())
+    schemas = object_schema(given), object_schema(gives)
+    return QuothTool(call.__name__, title, description, *schemas, partial(call, index), texts)
+
+
+def ask(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
+    """Answer a question with 1 to 6 verbatim sentences of the documents, each with its exact citation, or abstain
+    with the reason and the nearest evidence. Nothing is generated, and nothing may be added."""
+    return outcome_json(quoth.ask(arguments["question"], filters=_filters(arguments)))
+
+
+def retrieve(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
+    """Find the passages to read for a question or topic, ranked, as [SOURCE n] blocks with document, section, page
+    and authority. For longer reading than `ask` gives."""
+    most = arguments.get("match_count")
+    return retrieval_json(quoth.retrieve(arguments["query"], most=most, filters=_filters(arguments)))
 
 
 def _filters(arguments: Arguments) -> Filters:
@@ -225,16 +215,8 @@ def _filters(arguments: Arguments) -> Filters:
     return Filters(**{name: arguments[name] for name in names if name in arguments})
 
 
-def _ask(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
-    return outcome_json(quoth.ask(arguments["question"], filters=_filters(arguments)))
-
-
-def _retrieve(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
-    most = arguments.get("match_count")
-    return retrieval_json(quoth.retrieve(arguments["query"], most=most, filters=_filters(arguments)))
-
-
-def _verify(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
+def verify(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
+    """Check that each citation is exact: that its document holds exactly its text exactly at its offsets."""
     results = [
         {"question_id": str(number), "answer_sentences": [{name: citation[name] for name in _CITED}]}
         for number, citation in enumerate(arguments["citations"], 1)
@@ -248,22 +230,20 @@ def _verify(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
     return to_json(VerificationJson(not failures, citations=checked.citations, failures=failures))
 
 
-def _list(catalog: DocumentCatalog, arguments: Arguments) -> dict[str, Any]:
+def list_documents(catalog: DocumentCatalog, arguments: Arguments) -> dict[str, Any]:
+    """List the documents that can be asked about, in order of their ids, a page at a time."""
     prefix, after, limit = arguments.get("prefix", ""), arguments.get("after", ""), arguments.get("limit", 100)
     return to_json(catalog.listing().page(prefix=prefix, after=after, limit=limit))
 
 
-def _span(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
+def read_span(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
+    """Read a slice of a document by its offsets, with the text around it, its section, where it is printed, and
+    whether it has been superseded."""
+    doc_id, start, end = arguments["doc_id"], arguments["start"], arguments["end"]
+    around, cited = arguments.get("around", 800), arguments.get("doc_sha256")
     with quoth.reading() as reader:
-        return span_json(
-            reader,
-            arguments["doc_id"],
-            arguments["start"],
-            arguments["end"],
-            around=arguments.get("around", 800),
-            profile=_profile(reader.info.profile_source),
-            cited=arguments.get("doc_sha256"),
-        )
+        profile = _profile(reader.info.profile_source)
+        return span_json(reader, doc_id, start, end, around=around, profile=profile, cited=cited)
 
 
 def answer_texts(answer: Mapping[str, Any]) -> list[str]:
@@ -334,7 +314,7 @@ def retrieval_texts(retrieval: Mapping[str, Any]) -> list[str]:
     return [*([retrieval["context"]] if retrieval["context"] else []), *texts]
 
 
-def _verification_texts(verification: Mapping[str, Any]) -> list[str]:
+def _verified_texts(verification: Mapping[str, Any]) -> list[str]:
     count = verification["citations"]
     exact = f"{count - len(verification['failures'])} of {count} citations are exact."
     wrong = [

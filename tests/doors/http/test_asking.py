@@ -253,7 +253,7 @@ def test_no_more_is_answered_than_is_read(small: SmallCorpus, tmp_path: Path) ->
     async def main() -> None:
         gate = make_app(plan(small.index, tmp_path / "state"))
         assert isinstance(gate, RequestGate)
-        service = gate._service
+        service = gate.service
         async with begun(gate) as app:
             reading, gone, read = asyncio.Event(), asyncio.Event(), 0
             first = sends(content)
@@ -304,14 +304,14 @@ def test_only_so_many_batches_are_answered_at_once(small: SmallCorpus, tmp_path:
                 )
                 for _ in range(8)
             ]
-            while gate._service.batches < 8:
+            while gate.service.batches < 8:
                 await asyncio.sleep(0.01)
             refused = await call(app, "POST", "/answer/batch", receive=sends(content), headers=JSONL)
             assert refused.status == 503
             assert int(refused.headers["retry-after"]) >= 1
             go_on.set()
             assert [(await one).status for one in batches] == 8 * [200]
-            assert gate._service.batches == 0
+            assert gate.service.batches == 0
 
     asyncio.run(main())
 
@@ -332,7 +332,7 @@ def test_a_busy_service_sends_away_whom_it_cannot_serve(small: SmallCorpus, tmp_
             busy = next(one for one in ended if one.status == 503)
             assert json.loads(busy.body)["error"]["code"] == "busy"
             assert 1 <= int(busy.headers["retry-after"]) <= 30
-            assert (gate._service.pool.running, gate._service.pool.waiting) == (0, 0)
+            assert (gate.service.pool.running, gate.service.pool.waiting) == (0, 0)
 
     asyncio.run(main())
 
@@ -347,7 +347,7 @@ def test_a_client_that_is_gone_leaves_the_queue_and_one_that_stays_is_told_the_t
         gate = make_app(plan(small.index, tmp_path / "state", threads=1, seconds=2))
         assert isinstance(gate, RequestGate)
         async with begun(gate) as app:
-            desk, release = gate._service.pool, threading.Event()
+            desk, release = gate.service.pool, threading.Event()
             blocked = asyncio.create_task(desk.run(lambda: release.wait(PATIENCE), patient=True))
             while not desk.running:
                 await asyncio.sleep(0.01)

@@ -505,8 +505,8 @@ def test_a_route_that_fails_says_so_in_the_one_shape(small: SmallCorpus, state: 
 
     gate = make_app(plan(small.index, state))
     assert isinstance(gate, RequestGate)
-    assert isinstance(gate._app, FastAPI)
-    gate._app.add_api_route("/broken", broken)
+    assert isinstance(gate.app, FastAPI)
+    gate.app.add_api_route("/broken", broken)
     with TestClient(gate, base_url=HERE) as client:
         answered = client.get("/broken", headers={"X-Request-Id": "r-2"})
     assert answered.status_code == 500

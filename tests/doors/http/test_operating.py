@@ -248,7 +248,7 @@ def test_a_store_that_hangs_stops_nobody_who_does_not_need_it(small: SmallCorpus
     key = {"authorization": f"Bearer {token}"}
     gate = make_app(plan(small.index, tmp_path / "state", auth=True))
     assert isinstance(gate, RequestGate)
-    service = gate._service
+    service = gate.service
     released, looks = threading.Event(), []
     read = service._store.read
 

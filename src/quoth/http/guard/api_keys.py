@@ -142,18 +142,13 @@ class KeyFile:
         target = self._path.resolve()  # replace the file that a link points to, not the link
         try:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = _lock_file(target)
+            with os.fdopen(_lock_file(target), "r+b") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                keys = dict(self._read() or {})
+                yield keys
+                _write(target, keys)
         except OSError as error:
             raise _unusable(self._path, "write", error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            keys = dict(self._read() or {})
-            yield keys
-            _write(target, keys)
-        except OSError as error:
-            raise _unusable(self._path, "write", error) from error
-        finally:
-            os.close(descriptor)
 
 
 def _check(name: str, scopes: Collection[KeyScope], per_minute: int | None) -> None:
