@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quoth.documents.passage_spans import LEAST, LONGEST, MOST, MOST_OVERLAP, passages
+from quoth.documents.split_document import LEAST_TOKENS, LONGEST_TOKENS, MOST_OVERLAP, MOST_TOKENS, passages
 from quoth.language.words import count_tokens
 from quoth.types import Passage, Quote, RegionKind, Sentence, Span
 
@@ -46,7 +46,7 @@ def test_a_long_section_is_cut_into_even_parts_that_overlap() -> None:
     found = passages(document(("A", [50] * 40)))
 
     assert len(found) == 3
-    assert all(500 <= one.tokens <= LONGEST for one in found)
+    assert all(500 <= one.tokens <= LONGEST_TOKENS for one in found)
     assert [before.last - after.first + 1 for before, after in pairwise(found)] == [2, 2]
     assert (found[0].first, found[-1].last) == (0, 39)
 
@@ -106,7 +106,7 @@ def test_every_sentence_is_in_a_passage_and_no_passage_is_too_long_or_leaves_its
         inside = sentences[one.first : one.last + 1]
         assert one.span == Span(inside[0].quote.span.start, inside[-1].quote.span.end)
         assert all(each.section[: len(one.section)] == one.section for each in inside)
-        assert one.tokens == sum(count_tokens(each.text) for each in inside) <= MOST
+        assert one.tokens == sum(count_tokens(each.text) for each in inside) <= MOST_TOKENS
         assert one.section or all(not each.section for each in inside)
     counted = Counter(one.section for one in found)
     for before, after in pairwise(found):
@@ -116,5 +116,5 @@ def test_every_sentence_is_in_a_passage_and_no_passage_is_too_long_or_leaves_its
         # A section that was cut is too long to be joined with anything, however short its last part is.
         whole = all(counted[one.section] == 1 for one in (before, after))
         both = before.section[:-1] == after.section[:-1] != () and before.section != after.section
-        small = min(before.tokens, after.tokens) < LEAST and before.tokens + after.tokens <= LONGEST
+        small = min(before.tokens, after.tokens) < LEAST_TOKENS and before.tokens + after.tokens <= LONGEST_TOKENS
         assert not (whole and both and small)

@@ -10,10 +10,11 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache, partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from quoth.documents.files import CorpusFiles, SourceFile, read_bytes, root_name
@@ -22,7 +23,7 @@ from quoth.documents.ingest_report import ChangedFile, FileOutcomes
 from quoth.documents.split_document import ExtractedFile, split_document
 from quoth.documents.worker.pool import Extraction
 from quoth.documents.worker.process import version
-from quoth.domain.manifest import ManifestRule, fields_beside, fields_for, merged, read_manifest
+from quoth.domain.manifest import fields_beside, fields_for, merged, read_manifest
 from quoth.domain.profile import Profile
 from quoth.errors import SettingsError, UnreadableFile
 from quoth.language.boundaries import SPLITTER_VERSION
@@ -125,7 +126,7 @@ class FileReader:
         self._profile = profile
         self._facets = [facet.name for facet in profile.facets]
         self._max_file_mb = max_file_mb
-        self._manifests: dict[Path, tuple[ManifestRule, ...]] = {}
+        self._manifest = cache(partial(read_manifest, facets=self._facets))
 
     def open(self, file: SourceFile) -> OpenedFile:
         """Return the file's bytes and its fingerprint. Raise `UnreadableFile` when it cannot be read."""
@@ -138,11 +139,6 @@ class FileReader:
         identity = [sha256, file.format, extractor, fields_json, self._profile.source, SPLITTER_VERSION]
         fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
         return OpenedFile(file, data, sha256, extractor, fields, fingerprint)
-
-    def _manifest(self, root: Path) -> tuple[ManifestRule, ...]:
-        if root not in self._manifests:
-            self._manifests[root] = read_manifest(root, facets=self._facets)
-        return self._manifests[root]
 
     def _fields_beside(self, file: SourceFile) -> dict[str, Any]:
         try:
@@ -179,14 +175,11 @@ def _in_order(
     pool: ThreadPoolExecutor, work: Callable[[_Item], _Result], items: Iterable[_Item], *, ahead: int
 ) -> Generator[tuple[_Item, Callable[[], _Result]]]:
     """Yield each item with a function that returns its result or raises its error, working `ahead` items in advance."""
-    waiting: deque[tuple[_Item, Future[_Result]]] = deque()
+    submitted = ((item, pool.submit(work, item)) for item in items)
+    waiting = deque(islice(submitted, ahead))
     try:
-        for item in items:
-            waiting.append((item, pool.submit(work, item)))
-            if len(waiting) > ahead:
-                first, future = waiting.popleft()
-                yield first, future.result
         while waiting:
+            waiting.extend(islice(submitted, 1))
             first, future = waiting.popleft()
             yield first, future.result
     finally:

@@ -34,13 +34,14 @@ def ingest(
     check_files(files)
     stored = store.stored_documents()
     outcomes = FileOutcomes(files, stored, prune=prune)
+    covered = {file.doc_id for file in files.files}.union(outcomes.gone if prune else ())
     documents = changed_documents(
         files,
         stored=stored,
         outcomes=outcomes,
         profile=profile,
         settings=settings,
-        profile_changed=profile_changed(_index_info(store), profile, stored, covered=_covered(files, outcomes, prune)),
+        profile_changed=profile_changed(_index_info(store), profile, stored, covered=covered),
         progress=progress,
     )
     with closing(documents):
@@ -66,11 +67,6 @@ def _index_info(store: Store) -> IndexInfo | None:
             return reader.info
     except NoIndex:
         return None
-
-
-def _covered(files: CorpusFiles, outcomes: FileOutcomes, prune: bool) -> set[str]:
-    """Return the documents that this run reads or removes."""
-    return {file.doc_id for file in files.files}.union(outcomes.gone if prune else ())
 
 
 def profile_changed(

@@ -84,17 +84,13 @@ class FileOutcomes:
         if file.encoding not in {"", "utf-8"}:
             self._converted[file.doc_id] = file.encoding
         self._note(file.doc_id, *file.notes)
-        if file.doc_id in self._stored:
-            self._note_other_root(file, self._stored[file.doc_id].root)
+        if known := self._stored.get(file.doc_id):
+            if known.root != file.root and Path(known.root, file.doc_id).is_file():
+                self._note(file.doc_id, f"it takes the place of the document of that id from {known.root}")
         elif candidates := self._gone_by_sha256.get(file.sha256):
             before = candidates.pop()
             self._renamed[before] = file.doc_id
             self.leaving.append(before)
-
-    def _note_other_root(self, file: ChangedFile, root: str) -> None:
-        """Note that this file wins over a file of the same id in another folder."""
-        if root != file.root and Path(root, file.doc_id).is_file():
-            self._note(file.doc_id, f"it takes the place of the document of that id from {root}")
 
     def _note(self, doc_id: str, *notes: str) -> None:
         if notes:
@@ -143,11 +139,8 @@ def _gone(files: CorpusFiles, stored: Mapping[str, StoredDocument]) -> tuple[str
 
 def checked_supersessions(reader: Reader) -> dict[str, tuple[CheckedSupersession, ...]]:
     """Return the documents of an index that are replaced, as a whole or in part, with their successors."""
-    return {
-        info.id: _checked(reader, info.id, info.metadata.superseded_by)
-        for info in reader.documents()
-        if info.metadata.superseded_by
-    }
+    replaced = [info for info in reader.documents() if info.metadata.superseded_by]
+    return {info.id: _checked(reader, info.id, info.metadata.superseded_by) for info in replaced}
 
 
 def _checked(reader: Reader, doc_id: str, successors: Sequence[Supersession]) -> tuple[CheckedSupersession, ...]:

@@ -33,7 +33,7 @@ def sentence_spans(text: str, region: Region) -> tuple[Span, ...]:
     return tuple(
         span
         for sentence in _parts(text, start, cuts(text, start, end), end)
-        for span in ([sentence] if len(sentence) <= SOFT_LIMIT else _shortened(text, sentence))
+        for span in _parts(text, sentence.start, overlong_cuts(text, sentence.start, sentence.end), sentence.end)
     )
 
 
@@ -44,10 +44,6 @@ def _parts(text: str, start: int, inner: Iterable[int], end: int) -> Iterable[Sp
         if span is not None:
             yield span
         start = stop
-
-
-def _shortened(text: str, sentence: Span) -> list[Span]:
-    return list(_parts(text, sentence.start, overlong_cuts(text, sentence.start, sentence.end), sentence.end))
 
 
 SOFT_LIMIT = 2_000
@@ -62,8 +58,10 @@ _WORD_GAP = re.compile(r"(?<=[^\W\d_]{2}|[a-z][,;])(?P<gap>\s+)(?=[^\W\d_]{4})")
 
 
 def overlong_cuts(text: str, start: int, end: int) -> list[int]:
-    """Return, in order, the offsets inside `[start, end)` at which an overlong sentence is cut."""
+    """Return, in order, the offsets inside `[start, end)` at which a sentence is cut if it is too long."""
     found: list[int] = []
+    if end - start <= SOFT_LIMIT:
+        return found
     runs = Runs(text, start, end)
     while end - start > SOFT_LIMIT:
         at = (

@@ -1,4 +1,7 @@
-"""Split an extracted file into tagged sentences, passages and pages, ready to be stored."""
+"""Split an extracted file into tagged sentences, passages and pages, ready to be stored.
+
+Passages are runs of whole sentences for readers that want context. No passage crosses from one section into another.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,32 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import groupby, pairwise, takewhile
 from typing import Any
 
 from quoth.documents.encodings import text_sha256
 from quoth.documents.files import SourceFile, root_name
-from quoth.documents.passage_spans import passages
 from quoth.documents.sentences import sentence_spans, split
 from quoth.domain.authority import is_binding
 from quoth.domain.manifest import merged, metadata, with_tags
 from quoth.domain.profile import Profile
 from quoth.domain.tags import Tagger, document_tagger
 from quoth.errors import SettingsError, UnreadableFile
+from quoth.language.words import count_tokens
 from quoth.overrides import parse_yaml
-from quoth.types import Document, Extract, Quote, Region, RegionKind, Sentence, Span, SplitDocument
+from quoth.types import Document, Extract, Passage, Quote, Region, RegionKind, Sentence, Span, SplitDocument
 
 PageOf = Callable[[int], int | None]
 """Returns the page number at an offset of the text, None for a document without pages."""
+
+LEAST_TOKENS = 100
+"""Tokens; a smaller section is joined with its neighbours under the same heading, if it has any."""
+LONGEST_TOKENS = 800
+"""Tokens of a section that is cut; its parts are of about equal length, with their overlap 500 tokens or more."""
+MOST_TOKENS = 1_200
+"""Tokens that no passage exceeds, unless a single sentence does."""
+MOST_OVERLAP = 100
+"""Tokens at the end of a passage that the next one begins with: as many whole sentences as fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +147,98 @@ def _front_matter(text: str, regions: Iterable[Region]) -> Mapping[str, Any]:
     if content is not None and not isinstance(content, dict):
         raise SettingsError("its front matter is not a mapping", hint="Write `key: value` lines between the --- lines.")
     return content or {}
+
+
+@dataclass(frozen=True, slots=True)
+class _SectionRun:
+    """Sentences `first` to `last` (ordinals), all under `section`."""
+
+    first: int
+    last: int
+    section: tuple[str, ...]
+    tokens: int
+
+
+def passages(sentences: Sequence[Sentence]) -> tuple[Passage, ...]:
+    """Return the passages of a document from all its sentences, headings included, in reading order."""
+    tokens = [count_tokens(sentence.text) for sentence in sentences]
+    return tuple(
+        _passage(sentences, run, first, last, tokens)
+        for run in _joined(_sections(sentences, tokens))
+        for first, last in _cut(run, tokens)
+    )
+
+
+def _passage(sentences: Sequence[Sentence], run: _SectionRun, first: int, last: int, tokens: Sequence[int]) -> Passage:
+    return Passage(
+        doc_id=sentences[first].doc_id,
+        span=Span(sentences[first].quote.span.start, sentences[last].quote.span.end),
+        first=first,
+        last=last,
+        section=run.section,
+        page=sentences[first].page,
+        tokens=sum(tokens[first : last + 1]),
+    )
+
+
+def _sections(sentences: Sequence[Sentence], tokens: Sequence[int]) -> list[_SectionRun]:
+    runs = []
+    for section, group in groupby(range(len(sentences)), key=lambda ordinal: sentences[ordinal].section):
+        ordinals = list(group)
+        runs.append(_SectionRun(ordinals[0], ordinals[-1], section, sum(tokens[ordinal] for ordinal in ordinals)))
+    return runs
+
+
+def _joined(runs: Sequence[_SectionRun]) -> list[_SectionRun]:
+    """Join a run that is too small with the next one, or the one before, under the same heading."""
+    done: list[_SectionRun] = []
+    for run in runs:
+        small = done and min(done[-1].tokens, run.tokens) < LEAST_TOKENS
+        if small and (both := _join(done[-1], run)):
+            done[-1] = both
+        else:
+            done.append(run)
+    return done
+
+
+def _join(first: _SectionRun, second: _SectionRun) -> _SectionRun | None:
+    """Return two runs as one under the heading they share, None when they share none or would be too long."""
+    levels = zip(first.section, second.section, strict=False)
+    shared = tuple(mine for mine, _ in takewhile(lambda level: level[0] == level[1], levels))
+    near = len(shared) >= min(len(first.section), len(second.section)) - 1
+    if not shared or not near or first.tokens + second.tokens > LONGEST_TOKENS:
+        return None
+    return _SectionRun(first.first, second.last, shared, first.tokens + second.tokens)
+
+
+def _cut(run: _SectionRun, tokens: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and last sentence of each passage of a run, by ordinal."""
+    ends = _ends(run, tokens)
+    firsts = [run.first, *(end + 1 for end in ends[:-1])]
+    starts = [run.first, *(_overlapped(before, behind, tokens) for before, behind in pairwise(firsts))]
+    return list(zip(starts, ends, strict=True))
+
+
+def _ends(run: _SectionRun, tokens: Sequence[int]) -> list[int]:
+    """Return the last sentence of each passage; passages of a run are about equally long, as far as sentences allow."""
+    parts = 1 if run.tokens <= LONGEST_TOKENS else -(-run.tokens // (LONGEST_TOKENS - MOST_OVERLAP))
+    ends: list[int] = []
+    before_passage, counted = 0, 0
+    for ordinal in range(run.first, run.last):
+        counted += tokens[ordinal]
+        goal = run.tokens * (len(ends) + 1) / parts
+        nearest = abs(counted - goal) <= abs(counted + tokens[ordinal + 1] - goal)
+        full = counted + tokens[ordinal + 1] - before_passage > MOST_TOKENS - MOST_OVERLAP
+        if full or (nearest and len(ends) < parts - 1 and counted - before_passage >= LEAST_TOKENS):
+            ends.append(ordinal)
+            before_passage = counted
+    return [*ends, run.last]
+
+
+def _overlapped(before: int, first: int, tokens: Sequence[int]) -> int:
+    """Return the first sentence of a passage with its overlap: at most `MOST_OVERLAP` tokens before `first`."""
+    room = MOST_OVERLAP
+    while first - 1 > before and tokens[first - 1] <= room:
+        first -= 1
+        room -= tokens[first]
+    return first

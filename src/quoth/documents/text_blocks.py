@@ -31,7 +31,7 @@ class Block:
     """A block of a document as an extractor sees it, before it has offsets in the text.
 
     `level` is the rank of a heading (1 is the highest) or the depth of a list item (1 is the outermost), else 0.
-    `opens` marks the first item of a list and the first row of a table. Line ends inside `text` are open_lists.
+    `opens` marks the first item of a list and the first row of a table. Line ends inside `text` are kept.
     """
 
     kind: RegionKind

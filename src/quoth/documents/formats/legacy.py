@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from quoth.documents.formats.docx import docx_document as docx
+from quoth.documents.formats.recognition import OLE
 from quoth.errors import UnreadableFile
 from quoth.types import Extract
 
@@ -32,9 +33,6 @@ _GUARD = """exec 3<&0; "$@" </dev/null 3<&- & office=$!; (read -r _ <&3; kill -9
 """Starts LibreOffice, and kills its process group when standard input ends, which it does when our process ends."""
 _INSTALL = "Install LibreOffice (Debian: apt-get install libreoffice-writer-nogui), or save the file as .docx."
 _SAVE_AGAIN = "Open it in a word processor and save it as .docx."
-_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-_ZIP = b"PK\x03\x04"
-_RTF = b"{\\rtf"
 _ODT = b"mimetypeapplication/vnd.oasis.opendocument.text"
 _STREAMS = {
     "EncryptedPackage": "it is protected by a password",
@@ -45,7 +43,6 @@ _STREAMS = {
     "VisioDocument": "it is a drawing, not a text",
 }
 """What an old Office file is, by the names in its directory."""
-_DIRECTORY_ENTRY = 128
 _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
 <item oor:path="/org.openoffice.Office.Common/Security/Scripting">
@@ -76,32 +73,29 @@ def version() -> str:
 
 def _kind(data: bytes, ending: str) -> str:
     """Return `rtf`, `doc`, `odt` or `docx` by the first bytes of the file; raise `UnreadableFile` for others."""
-    if data.lstrip()[: len(_RTF)] == _RTF:
+    if data.lstrip().startswith(b"{\\rtf"):
         return "rtf"
-    if data.startswith(_OLE):
+    if data.startswith(OLE):
         return _word_file(data)
-    if data.startswith(_ZIP):
+    if data.startswith(b"PK\x03\x04"):
         return "odt" if _ODT in data[:200] else "docx"
     raise UnreadableFile("", f"it is not what its ending {ending} says", hint=_SAVE_AGAIN)
 
 
 def _word_file(data: bytes) -> str:
-    names = _directory(data)
+    """Return `doc`, or raise `UnreadableFile`, by the names of the streams in an old Office file."""
+    # The names stand in entries of 128 bytes, which begin at multiples of 128.
+    names = {
+        stream
+        for stream in ("WordDocument", *_STREAMS)
+        for found in re.finditer(re.escape(stream.encode("utf-16-le") + b"\x00\x00"), data)
+        if found.start() % 128 == 0
+    }
     if "WordDocument" in names and "EncryptedPackage" not in names:
         return "doc"
     why = next((why for stream, why in _STREAMS.items() if stream in names), "it is not a file of Word")
     hint = "Open it with its password and save it without one." if "password" in why else _SAVE_AGAIN
     raise UnreadableFile("", why, hint=hint)
-
-
-def _directory(data: bytes) -> set[str]:
-    """Return the stream names in an old Office file. They begin at multiples of 128 bytes, the size of an entry."""
-    wanted = {stream: stream.encode("utf-16-le") + b"\x00\x00" for stream in ("WordDocument", *_STREAMS)}
-    return {
-        stream
-        for stream, entry in wanted.items()
-        if any(at.start() % _DIRECTORY_ENTRY == 0 for at in re.finditer(re.escape(entry), data))
-    }
 
 
 def _converted(data: bytes, kind: str) -> bytes:

@@ -9,19 +9,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 FORMATS = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".txt": "text",
-    ".text": "text",
-    ".pdf": "pdf",
-    ".docx": "docx",
-    ".docm": "docx",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".rtf": "rtf",
-    ".doc": "doc",
-    ".odt": "odt",
+    **{".md": "markdown", ".markdown": "markdown", ".txt": "text", ".text": "text"},
+    **{".pdf": "pdf", ".docx": "docx", ".docm": "docx", ".html": "html", ".htm": "html", ".xhtml": "html"},
+    **{".rtf": "rtf", ".doc": "doc", ".odt": "odt"},
 }
 """The format that each file ending promises."""
 
@@ -34,7 +24,8 @@ _ODT = re.compile(rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument
 """The format demands this entry first and uncompressed, so that it can be seen without unpacking."""
 _ARCHIVE_TAIL = 22 + 2**16
 _LARGEST_DIRECTORY = 32 << 20
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How a file of an older Office begins."""
 
 
 def recognise(path: Path) -> str | None:
@@ -58,7 +49,7 @@ def _by_content(file: BinaryIO, promised: str | None) -> str | None:
         return "pdf"
     if head.startswith(b"{\\rtf"):
         return "rtf"
-    if head.startswith(_OLE):
+    if head.startswith(OLE):
         # An encrypted .docx is such a container too, and so are spreadsheets and slides; the extractor reports them.
         return "docx" if promised == "docx" else "doc" if promised else None
     if head.startswith(b"PK\x03\x04"):

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from queue import LifoQueue
-from types import TracebackType
 
 from quoth.documents.encodings import decode
 from quoth.documents.formats.recognition import AS_TEXT
@@ -35,8 +34,7 @@ class Extraction:
 
     def __init__(self, settings: IngestSettings) -> None:
         self.workers = settings.workers or available_cores()
-        self._seconds = settings.seconds
-        self._memory_mb = settings.memory_mb
+        self._settings = settings
         self._free: LifoQueue[_Worker | None] = LifoQueue()  # the worker that was used last is warm
         for _ in range(self.workers):
             self._free.put(None)
@@ -46,9 +44,7 @@ class Extraction:
     def __enter__(self) -> Extraction:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._closed = True
         for worker in tuple(self._started):
             worker.stop()
@@ -66,12 +62,12 @@ class Extraction:
         try:
             if worker is not None and worker.alive:
                 try:
-                    return worker.extract(data, form=form, label=label, seconds=self._seconds)
+                    return worker.extract(data, form=form, label=label)
                 except _WorkerFailure:
                     # Memory taken by earlier files may be the cause, so the file gets a second try in a new process.
                     self._end(worker)
             worker = self._start(label)
-            return worker.extract(data, form=form, label=label, seconds=self._seconds)
+            return worker.extract(data, form=form, label=label)
         finally:
             if worker is not None and not worker.alive:
                 self._end(worker)
@@ -80,7 +76,7 @@ class Extraction:
 
     def _start(self, label: str) -> _Worker:
         if not self._closed:
-            worker = _Worker(self._memory_mb, self._seconds)
+            worker = _Worker(self._settings)
             self._started.add(worker)
             if not self._closed:
                 return worker
@@ -99,11 +95,12 @@ class _WorkerFailure(UnreadableFile):
 class _Worker:
     """One worker process and the pipes to it."""
 
-    def __init__(self, memory_mb: int, seconds: float) -> None:
+    def __init__(self, settings: IngestSettings) -> None:
+        self._seconds = settings.seconds
         # A process that is killed cleans up nothing, so all its temporary files go to a folder that we remove.
         self._folder = tempfile.mkdtemp(prefix="quoth-worker-")
         # With a session of its own it does not receive Ctrl-C, and the programs it starts are killed with it.
-        limits = [str(memory_mb), f"{seconds:g}", self._folder]
+        limits = [str(settings.memory_mb), f"{settings.seconds:g}", self._folder]
         self._process = subprocess.Popen(  # noqa: S603 - our own module, in the Python that runs us
             [sys.executable, "-P", "-m", "quoth.documents.worker.process", *limits],
             stdin=subprocess.PIPE,
@@ -118,17 +115,17 @@ class _Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def extract(self, data: bytes, *, form: str, label: str, seconds: float) -> Extract:
+    def extract(self, data: bytes, *, form: str, label: str) -> Extract:
         self._timed_out = False  # the timer of the previous file may have fired just after it was done
-        deadline = time.monotonic() + seconds
-        with self._time_limit(seconds):
+        deadline = time.monotonic() + self._seconds
+        with self._time_limit(self._seconds):
             reply = self._reply(form.encode(), data)
         while reply is not None and reply[:1] == EXTENDED:
             deadline += float(reply[1:])
             with self._time_limit(deadline - time.monotonic()):
                 reply = self._reply()
         if reply is None:
-            raise self._ended(label, seconds)
+            raise self._ended(label)
         try:
             if reply[:1] == OK:
                 return unpack(reply[1:])
@@ -162,13 +159,13 @@ class _Worker:
         self._timed_out = True
         self._kill()
 
-    def _ended(self, label: str, seconds: float) -> UnreadableFile:
+    def _ended(self, label: str) -> UnreadableFile:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=1)  # its own exit status says more than our kill
         self._kill()
         status = self._process.wait()
         if self._timed_out:
-            return UnreadableFile(label, f"reading it took more than {seconds:g} seconds", hint=_HANGS)
+            return UnreadableFile(label, f"reading it took more than {self._seconds:g} seconds", hint=_HANGS)
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
         return _WorkerFailure(label, f"it crashed its extractor ({how})", hint=_CRASHES)
 

@@ -28,15 +28,13 @@ OK, REFUSED, FAILED, EXTENDED = b"+", b"-", b"!", b"."
 and allows its reader to wait for more seconds."""
 LENGTH = 8  # bytes in front of each message
 
+_CONVERTED = frozenset({"rtf", "doc", "odt"})
 _MODULES = {
     "pdf": "quoth.documents.formats.pdf.pdf_document",
     "docx": "quoth.documents.formats.docx.docx_document",
     "html": "quoth.documents.formats.html.html_document",
-    "rtf": "quoth.documents.formats.legacy",
-    "doc": "quoth.documents.formats.legacy",
-    "odt": "quoth.documents.formats.legacy",
+    **dict.fromkeys(_CONVERTED, "quoth.documents.formats.legacy"),
 }
-_CONVERTED = frozenset({"rtf", "doc", "odt"})
 
 
 def version(form: str) -> str:

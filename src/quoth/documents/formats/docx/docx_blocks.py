@@ -64,14 +64,12 @@ class _BlockQueue:
 class DocxReader:
     """Reads one part of a package, with its own fields and its own count of list numbers."""
 
-    def __init__(self, root: Element, *, styles: Styles, numbering: Numbering, notes: Notes | None) -> None:
+    def __init__(self, root: Element, *, styles: Styles, numbering: Numbering, notes: Notes) -> None:
         self._styles = styles
         self._numbering, self._box_numbering, self._note_numbering = numbering, numbering.reset(), numbering.reset()
         self._notes = notes
         self._reader = ParagraphReader(root, styles)
-        self._note_readers = {
-            kind: ParagraphReader(part, styles) for kind, part in (notes.roots if notes else {}).items()
-        }
+        self._note_readers = {kind: ParagraphReader(part, styles) for kind, part in notes.roots.items()}
         self._lists = Lists()
         self._unended = Paragraph()  # a paragraph whose end was deleted, so that the next one continues it
         self.pictures = 0
@@ -98,9 +96,7 @@ class DocxReader:
             self._unended = paragraph
             return []
         contents = enclosure.contents or paragraph.contents or style.kind is RegionKind.CONTENTS
-        numbering = self._box_numbering if enclosure.box else self._numbering
-        label = None if contents else numbering.label(layout, style)
-        found.extend(self._classified(paragraph, style, label, layout=layout, contents=contents))
+        found.extend(self._classified(paragraph, style, layout, enclosure._replace(contents=contents)))
         for reference in paragraph.notes:
             found.extend(self._note(reference))
         return paragraph.boxes
@@ -111,14 +107,10 @@ class DocxReader:
         return paragraph
 
     def _classified(
-        self,
-        paragraph: Paragraph,
-        style: ParagraphStyle,
-        label: Label | None,
-        *,
-        layout: Element | None,
-        contents: bool,
+        self, paragraph: Paragraph, style: ParagraphStyle, layout: Element | None, enclosure: _Enclosure
     ) -> Iterator[DocxBlock]:
+        numbering = self._box_numbering if enclosure.box else self._numbering
+        label = None if enclosure.contents else numbering.label(layout, style)
         text = paragraph.text.strip()
         if not text:
             return
@@ -127,7 +119,7 @@ class DocxReader:
         block = DocxBlock(
             style.kind, _numbered(label, text), 0, False, paragraph.set_bold, style.title, style.table_head
         )
-        if contents:
+        if enclosure.contents:
             yield replace(block, kind=RegionKind.CONTENTS)
             return
         rank = outline_rank(layout)
@@ -145,7 +137,7 @@ class DocxReader:
         yield from _split_lines(block)
 
     def _note(self, reference: Element) -> list[DocxBlock]:
-        note = self._notes.take(reference) if self._notes is not None else None
+        note = self._notes.take(reference)
         if note is None:
             return []
         kind, mark, content = note

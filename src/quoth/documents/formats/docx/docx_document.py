@@ -117,7 +117,7 @@ def _furniture(package: Package, related: dict[str, list[str]], styles: Styles) 
     for part in [*related.get("header", ()), *related.get("footer", ())]:
         root = package.xml(part)
         if root is not None:
-            reader = DocxReader(root, styles=styles, numbering=Numbering(None, styles), notes=None)
+            reader = DocxReader(root, styles=styles, numbering=Numbering(None, styles), notes=Notes({}, None))
             texts.setdefault("\n".join(block.text for block in reader.blocks(root)))
     return [Block(RegionKind.FURNITURE, text, level=0, opens=False) for text in texts if text.strip()]
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
+from quoth.documents.formats.recognition import OLE
 from quoth.errors import UnreadableFile
 
 Element: TypeAlias = Any
@@ -26,7 +27,6 @@ MOST_PART_BYTES = 128 * 1024 * 1024
 MOST_EXPANSION, SMALL_PART_BYTES = 300, 8 * 1024 * 1024
 """How much larger than its packed size a large part may be. Text in XML seldom reaches 50 times."""
 
-_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _DAMAGED = "The file is damaged: open it in a word processor and save it again as .docx."
 _ARCHIVE_FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
@@ -148,7 +148,7 @@ class Package:
 
 
 def _opened(data: bytes) -> zipfile.ZipFile:
-    if data.startswith(_OLE):
+    if data.startswith(OLE):
         if _ENCRYPTED in data:
             hint = "Open it with its password and save it without one."
             raise UnreadableFile("", "it is protected by a password", hint=hint)

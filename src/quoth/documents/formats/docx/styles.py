@@ -48,14 +48,9 @@ class Styles:
 
     def __init__(self, root: Element | None) -> None:
         self._elements = {attribute(element, "styleId") or "": element for element in children(root, "w:style")}
-        self._default = next(
-            (
-                style_id
-                for style_id, element in self._elements.items()
-                if attribute(element, "type") == "paragraph" and attribute(element, "default") in {"1", "true", "on"}
-            ),
-            "",
-        )
+        paragraphs = (element for element in self._elements.values() if attribute(element, "type") == "paragraph")
+        default = [element for element in paragraphs if attribute(element, "default") in {"1", "true", "on"}]
+        self._default = attribute(default[0], "styleId") or "" if default else ""
         self._style = cache(self._resolved)
         self.character = cache(self._character)
         defaults = child(child(root, "w:docDefaults"), "w:rPrDefault")

@@ -20,6 +20,7 @@ BLOCKS = HEADINGS | frozenset(
     tfoot th thead tr ul xmp""".split()
 )
 """Elements that begin and end a line; all others are inline."""
+_LABELS = HEADINGS | {"summary", "dt", "legend"}
 MENU_SHARE = 0.8
 """The share of a menu's letters that lie in links, at least."""
 
@@ -84,6 +85,10 @@ class Element:
     tag: str
     attributes: Mapping[str, str]
     children: list[Child]
+    in_article: bool = False
+    in_section: bool = False
+    in_label: bool = False
+    """Whether it stands in a heading or another label."""
     inside: ElementCounts = field(default_factory=ElementCounts)
     """What it holds, once the whole tree was read."""
 
@@ -145,6 +150,9 @@ def _copy_visible(root: LexborNode, top: Element, revealed: frozenset[str]) -> N
     nodes = 0
     while waiting:
         node, parent = waiting.pop()
+        in_article = parent.in_article or parent.is_article
+        in_section = parent.in_section or parent.tag == "section"
+        in_label = parent.in_label or parent.tag in _LABELS
         while node is not None:
             nodes += 1
             if nodes > MOST_NODES:
@@ -154,7 +162,8 @@ def _copy_visible(root: LexborNode, top: Element, revealed: frozenset[str]) -> N
             if tag == "-text":
                 parent.children.append(node.text_content or "")
             elif tag and not tag.startswith("-") and tag not in _HIDDEN_TAGS:
-                element = Element(tag, {name: value or "" for name, value in node.attributes.items()}, [])
+                attributes = {name: value or "" for name, value in node.attributes.items()}
+                element = Element(tag, attributes, [], in_article, in_section, in_label)
                 if not element.attributes or not _is_hidden(element, revealed):
                     parent.children.append(element)
                     waiting.append((node.first_child, element))

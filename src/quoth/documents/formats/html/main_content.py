@@ -23,7 +23,6 @@ _FURNITURE_NAMES = frozenset(
     """footer sidebar masthead topbar navbar site-header site-footer page-footer global-header global-footer
     widget-area""".split()
 )
-_LABELS = frozenset({"summary", "dt", "legend"})
 _CONTENTS_NAMES = frozenset(
     "toc table-of-contents tableofcontents toc-container doc-toc contents toctree-wrapper".split()
 )
@@ -66,7 +65,7 @@ def choose_content(tree: Tree) -> Content:
     left_out: set[int] = set()
     rescued: dict[int, list[Element]] = {}
     for root in roots:
-        _leave_out(root, _Ancestors(root is main, section=False, label=False), left_out, rescued)
+        _leave_out(root, left_out, rescued)
     content = Content(roots, frozenset(left_out), rescued)
     holds_text = any(text.strip() for root in roots for text in content.texts(root))
     return content if holds_text else Content((tree.body,), frozenset(), {})
@@ -88,20 +87,19 @@ def _landmarks(body: Element) -> tuple[list[Element], list[Element]]:
     """Return the outermost main elements and articles, and the outermost furniture."""
     articles: list[Element] = []
     furniture: list[Element] = []
-    waiting = [(body, False)]
+    waiting = [body]
     while waiting:
-        element, in_section = waiting.pop()
+        element = waiting.pop()
         if element.is_article:
             articles.append(element)
-        elif _is_furniture(element, in_section=in_section):
+        elif _is_furniture(element):
             furniture.append(element)
         else:
-            in_section = in_section or element.tag == "section"
-            waiting += [(child, in_section) for child in reversed(element.children) if isinstance(child, Element)]
+            waiting += [child for child in reversed(element.children) if isinstance(child, Element)]
     return articles, furniture
 
 
-def _is_furniture(element: Element, *, in_section: bool) -> bool:
+def _is_furniture(element: Element) -> bool:
     """Return whether an element outside the articles belongs to the page, not to the document.
 
     The header of a section is its title. A column that is named after its menu may hold the document as well.
@@ -109,7 +107,7 @@ def _is_furniture(element: Element, *, in_section: bool) -> bool:
     if element.inside.articles:
         return False
     if element.tag in _FURNITURE:
-        of_section = in_section and element.tag != "aside"
+        of_section = element.in_section and element.tag != "aside"
         return not of_section and element.names.isdisjoint(NOTES)
     return element.role in _FURNITURE_ROLES or (
         element.tag in {"div", "section", "ul"} and not _FURNITURE_NAMES.isdisjoint(element.names)
@@ -124,37 +122,19 @@ def _title_outside(body: Element, main: Element) -> tuple[Element, ...]:
     return (titles[0],)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ancestors:
-    """Whether an element stands inside an article, a section, or a heading or another label."""
-
-    article: bool
-    section: bool
-    label: bool
-
-    def with_element(self, element: Element) -> _Ancestors:
-        return _Ancestors(
-            self.article or element.is_article,
-            self.section or element.tag == "section",
-            self.label or element.tag in HEADINGS or element.tag in _LABELS,
-        )
-
-
-def _leave_out(root: Element, ancestors: _Ancestors, left_out: set[int], rescued: dict[int, list[Element]]) -> None:
+def _leave_out(root: Element, left_out: set[int], rescued: dict[int, list[Element]]) -> None:
     """Add to `left_out` and `rescued` what is not read below `root`, and what is read of its furniture."""
-    waiting = [(root, ancestors)]
+    waiting = [root]
     while waiting:
-        element, ancestors = waiting.pop()
-        if element is not root and _is_no_content(element, ancestors):
+        element = waiting.pop()
+        if element is not root and _is_no_content(element):
             left_out.add(id(element))
             continue
-        is_candidate = element is not root and not ancestors.article
-        if is_candidate and _is_furniture(element, in_section=ancestors.section):
+        if element is not root and not element.in_article and _is_furniture(element):
             speaking = _speaking_blocks(element)
             if element not in speaking:  # furniture that is such a block itself is read whole
                 rescued[id(element)] = speaking
             continue
-        inner = ancestors.with_element(element)
         before = ""
         for child in element.children:
             if isinstance(child, str):
@@ -163,18 +143,18 @@ def _leave_out(root: Element, ancestors: _Ancestors, left_out: set[int], rescued
             in_child = child.inside
             is_menu = in_child.is_menu and child.tag in BLOCKS and child.tag not in HEADINGS
             # A list of links belongs to the line with a colon that introduces it.
-            if is_menu and not inner.article and before != ":":
+            if is_menu and not child.in_article and before != ":":
                 left_out.add(id(child))
             else:
-                waiting.append((child, inner))
+                waiting.append(child)
             before = in_child.last or before
 
 
-def _is_no_content(element: Element, ancestors: _Ancestors) -> bool:
+def _is_no_content(element: Element) -> bool:
     """Return whether an element is part of no document: a table of contents, a trail, a button, a consent banner."""
     inside = element.inside
     if element.tag == "button":
-        return not ancestors.label and not inside.sentences
+        return not element.in_label and not inside.sentences
     if element.tag == "a":
         href = element.get("href").strip()
         text = "".join(texts(element)).strip() if href.startswith("#") and 0 < inside.letters <= 2 else ""
@@ -188,7 +168,7 @@ def _is_no_content(element: Element, ancestors: _Ancestors) -> bool:
         if element.tag in {"ul", "ol"} and inside.links >= 3:
             return inside.linked >= MENU_SHARE * inside.letters
     return (
-        not ancestors.article
+        not element.in_article
         and inside.buttons > 0
         and inside.letters < _CONSENT_LETTERS
         and any(_CONSENT.search(name) for name in names)

@@ -157,21 +157,13 @@ def _known_gutter(region: Sequence[Fragment], strips: Sequence[Strip]) -> _Gutte
             continue
         size = median(item.size for item in region)
         first = min(right, key=lambda item: (item.baseline, item.left))
-        if (
-            abs(first.left - strip[1]) < 2 * size
-            and _prose_height(_edges(left), left, spread=True) > 0
-            and _prose_line(right)
-        ):
+        letters: Counter[int] = Counter()  # of each line on the right
+        for item in right:
+            letters[round(item.baseline)] += len(item.text)
+        begins_column = abs(first.left - strip[1]) < 2 * size and max(letters.values()) >= _LONG_LINE
+        if begins_column and _prose_height(_edges(left), left, spread=True) > 0:
             return _Gutter(x, -np.inf, np.inf, strip, score=0.0)
     return None
-
-
-def _prose_line(right: Sequence[Fragment]) -> bool:
-    """Return whether any line of a column is as long as a line of prose."""
-    letters: Counter[int] = Counter()
-    for item in right:
-        letters[round(item.baseline)] += len(item.text)
-    return max(letters.values()) >= _LONG_LINE
 
 
 def _gutters(

@@ -50,18 +50,22 @@ class _PageEdge:
     lines: tuple[PrintedLine, ...]
     near: int
 
+    def gap(self, depth: int) -> float:
+        """Return the distance from a line to the next, in points; infinity behind the last line."""
+        if depth + 1 >= len(self.lines):
+            return float("inf")
+        return abs(self.lines[depth + 1].baseline - self.lines[depth].baseline)
+
 
 def sort_pages(pages: Sequence[PrintedPage]) -> list[SortedPage]:
     """Set the furniture of every page apart: what repeats in the same place on other pages."""
     deepest = _DEEPEST if len(pages) > _FEW_PAGES else _DEEPEST // 2
     edges = [_edges(page, deepest) for page in pages]
     for_all = [edge for both in edges for edge in both]
-    repeated = _repeated(for_all, len(pages))
-    numbered = _numbered(for_all)
+    found = _repeated(for_all, len(pages)), _numbered(for_all)
     result = []
     for page, (top, bottom) in zip(pages, edges, strict=True):
-        header = _furniture_lines(top, repeated, numbered)
-        footer = _furniture_lines(bottom, repeated, numbered)
+        header, footer = _furniture_lines(top, *found), _furniture_lines(bottom, *found)
         gone = {id(item) for line in (*header, *footer) for item in line.fragments}
         numbers = _line_numbers([item for item in page.fragments if id(item) not in gone])
         gone |= {id(item) for item in numbers}
@@ -93,40 +97,35 @@ def _masked(text: str) -> str:
     return _SPACES.sub(" ", _DIGITS.sub("0", text)).casefold()
 
 
-def _repeated(edges: Iterable[_PageEdge], pages: int) -> set[tuple[int, bool, int]]:
-    """Return the lines (page, edge, depth) whose words repeat at the same height on enough pages."""
-    heights_of: dict[tuple[bool, str], list[tuple[float, int, int]]] = defaultdict(list)
+def _repeated(edges: Iterable[_PageEdge], pages: int) -> set[int]:
+    """Return the lines, by their `id()`, whose words repeat at the same height on enough pages."""
+    alike: dict[tuple[bool, str], list[PrintedLine]] = defaultdict(list)
     for edge in edges:
-        for depth, line in enumerate(edge.lines[: edge.near]):
+        for line in edge.lines[: edge.near]:
             if len(line.text) <= _LONGEST:
-                heights_of[edge.top, _masked(line.text)].append((line.baseline, edge.page, depth))
+                alike[edge.top, _masked(line.text)].append(line)
     least = 2 if pages <= _FEW_PAGES else 3
-    found: set[tuple[int, bool, int]] = set()
-    for (top, _), seen in heights_of.items():
-        seen.sort()
-        heights = [height for height, _, _ in seen]
-        for height, page, depth in seen:
+    found: set[int] = set()
+    for lines in alike.values():
+        lines.sort(key=lambda line: (line.baseline, line.page))
+        heights = [line.baseline for line in lines]
+        for line, height in zip(lines, heights, strict=True):
             first, last = bisect_left(heights, height - _SAME_PLACE), bisect_right(heights, height + _SAME_PLACE)
             # A page has few lines at its edges, so a limited number of lines is enough to see enough pages.
-            near = {other for _, other, _ in seen[first : min(last, first + least * 2 * _DEEPEST)]}
-            if len(near | {page}) >= least:
-                found.add((page, top, depth))
+            near = {other.page for other in lines[first : min(last, first + least * 2 * _DEEPEST)]}
+            if len(near | {line.page}) >= least:
+                found.add(id(line))
     return found
 
 
-def _numbered(edges: Iterable[_PageEdge]) -> set[tuple[int, bool, int]]:
-    """Return the lines with a number that counts up with the pages, at the same height."""
-    runs: dict[tuple[bool, int, int], list[tuple[int, int]]] = defaultdict(list)
+def _numbered(edges: Iterable[_PageEdge]) -> set[int]:
+    """Return the lines, by their `id()`, with a number that counts up with the pages, at the same height."""
+    runs: dict[tuple[bool, int, int], list[PrintedLine]] = defaultdict(list)
     for edge in edges:
-        for depth, line in enumerate(edge.lines[: edge.near]):
+        for line in edge.lines[: edge.near]:
             for number in _numbers(line.text):
-                runs[edge.top, round(line.baseline / _SAME_PLACE), number - edge.page].append((edge.page, depth))
-    return {
-        (page, top, depth)
-        for (top, _, _), seen in runs.items()
-        if len({page for page, _ in seen}) >= 2
-        for page, depth in seen
-    }
+                runs[edge.top, round(line.baseline / _SAME_PLACE), number - edge.page].append(line)
+    return {id(line) for lines in runs.values() if len({line.page for line in lines}) >= 2 for line in lines}
 
 
 def _numbers(text: str) -> list[int]:
@@ -136,27 +135,26 @@ def _numbers(text: str) -> list[int]:
     return [int(found[1] or found[2]) for found in _NUMBER_AT_END.finditer(text)] if len(text) <= _LONGEST else []
 
 
-def _furniture_lines(
-    edge: _PageEdge, repeated: set[tuple[int, bool, int]], numbered: set[tuple[int, bool, int]]
-) -> list[PrintedLine]:
+def _furniture_lines(edge: _PageEdge, repeated: set[int], numbered: set[int]) -> list[PrintedLine]:
     """Return the furniture at an edge: from the outermost line inwards, up to the first line of text."""
     furniture: list[PrintedLine] = []
     for depth, line in enumerate(edge.lines[: edge.near]):
-        key = (edge.page, edge.top, depth)
-        if key in repeated or (key in numbered and _apart(line, edge, depth)) or _lone_number(line, edge, depth):
-            furniture.append(line)
-        else:
+        # A line with a number, like a running title, keeps its distance from the text.
+        apart = _NUMBER.fullmatch(line.text) is not None or edge.gap(depth) > 1.6 * line.size
+        if not (id(line) in repeated or (id(line) in numbered and apart) or _lone_number(line, edge, depth)):
             break
-    while furniture and len(furniture) < len(edge.lines) and _as_in_text(furniture[-1], edge.lines[len(furniture)]):
+        furniture.append(line)
+    while furniture and _as_in_text(edge, len(furniture) - 1):
         furniture.pop()
     return furniture
 
 
-def _as_in_text(line: PrintedLine, inner: PrintedLine) -> bool:
+def _as_in_text(edge: _PageEdge, depth: int) -> bool:
     """Return whether a line is as close to the next as in a paragraph; `Page 7` is never part of one."""
-    if _NUMBER.fullmatch(line.text) and _WORDY_NUMBER.search(line.text):
+    line = edge.lines[depth]
+    if edge.gap(depth) > 1.35 * line.size or (_NUMBER.fullmatch(line.text) and _WORDY_NUMBER.search(line.text)):
         return False
-    return line.size == inner.size and abs(line.baseline - inner.baseline) <= 1.35 * line.size
+    return line.size == edge.lines[depth + 1].size
 
 
 def _line_numbers(fragments: Sequence[Fragment]) -> list[Fragment]:
@@ -173,13 +171,6 @@ def _line_numbers(fragments: Sequence[Fragment]) -> list[Fragment]:
     return margin if counted else []
 
 
-def _apart(line: PrintedLine, edge: _PageEdge, depth: int) -> bool:
-    """Return whether a line with a number keeps its distance from the text, as a running title does."""
-    if _NUMBER.fullmatch(line.text) or depth + 1 >= len(edge.lines):
-        return True
-    return abs(edge.lines[depth + 1].baseline - line.baseline) > 1.6 * line.size
-
-
 def _lone_number(line: PrintedLine, edge: _PageEdge, depth: int) -> bool:
     """Recognise a page number that no other page confirms: by its words, or by its distance from all text."""
     if len(line.text) <= 100 and _PAGE_OF.search(line.text):
@@ -191,4 +182,4 @@ def _lone_number(line: PrintedLine, edge: _PageEdge, depth: int) -> bool:
     number = line.text.strip("-–— ")
     if depth > 0 or not (number.islower() or (number.isdigit() and not edge.top)):
         return False
-    return depth + 1 >= len(edge.lines) or abs(line.baseline - edge.lines[depth + 1].baseline) > 2.5 * line.size
+    return edge.gap(depth) > 2.5 * line.size

@@ -298,21 +298,17 @@ class _CharacterReader:
         for start, end in pairwise(cuts):
             style, edges = text_styles[int(styles[start])], lines[start:end]
             letters, boxes = _spelled(text[start:end], shown[start:end], spaces[start:end])
+            left, top = edges[:, :2].min(axis=0).tolist()
+            right, bottom = edges[:, 2:].max(axis=0).tolist()
             found.append(
                 Fragment(
-                    text=letters,
-                    boxes=boxes,
-                    left=float(edges[:, 0].min()),
-                    right=float(edges[:, 2].max()),
-                    top=float(edges[:, 1].min()),
-                    bottom=float(edges[:, 3].max()),
+                    *(letters, boxes, left, right, top, bottom),
                     baseline=float(baselines[start]),
                     size=style.size,
                     bold=style.bold,
                     fixed=style.fixed,
                     spaced=bool(spaced[start]),
                     direction=style.direction,
-                    confidence=None,
                 )
             )
         return tuple(found)
@@ -346,8 +342,6 @@ def _spelled(letters: list[str], shown: _Numbers, spaces: NDArray[np.bool_]) -> 
     positions = np.arange(len(letters)) + np.cumsum(before)
     boxes = np.zeros((int(positions[-1]) + 1, 4), dtype=np.float32)
     boxes[positions] = shown
-    if not before.any():
-        return "".join(letters), boxes
     return "".join(f" {letter}" if gap else letter for letter, gap in zip(letters, before.tolist(), strict=True)), boxes
 
 

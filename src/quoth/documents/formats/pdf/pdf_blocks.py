@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TypeAlias
 
 from quoth.documents.formats.pdf.columns import Strip, column_regions
 from quoth.documents.formats.pdf.page_furniture import SortedPage, sort_pages
@@ -18,9 +18,9 @@ from quoth.documents.formats.pdf.printed_lines import (
     HorizontalRule,
     PrintedLine,
     PrintedPage,
-    boxed,
-    joined,
+    joined_words,
     lines_of,
+    main_size,
     runs,
 )
 from quoth.documents.formats.text.contents_pages import is_contents_entry, is_contents_title
@@ -42,6 +42,8 @@ _BESIDE = frozenset(
     {RegionKind.FURNITURE, RegionKind.FOOTNOTE, RegionKind.CAPTION, RegionKind.TABLE_HEADER, RegionKind.TABLE_ROW}
 )
 _CLAUSE = re.compile(r"\((?:[a-z]{1,4}|[A-Z]|\d{1,2})\)\s")
+
+_IsTitle: TypeAlias = Callable[[PrintedLine], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +74,7 @@ class _Column:
     """The ruled tables by the `id()` of their stand-ins."""
 
 
-def blocks_of(pages: Sequence[PrintedPage], is_title: Callable[[PrintedLine], bool]) -> tuple[list[PdfBlock], float]:
+def blocks_of(pages: Sequence[PrintedPage], is_title: _IsTitle) -> tuple[list[PdfBlock], float]:
     """Return the blocks of a document, and the type size of most of its text.
 
     `is_title` tells which lines are named by a bookmark; each of them begins a block.
@@ -80,8 +82,9 @@ def blocks_of(pages: Sequence[PrintedPage], is_title: Callable[[PrintedLine], bo
     sorted_pages = sort_pages(pages)
     strips: list[Strip] = []
     columns = _without_fixed([_columns(page, parts, strips) for page, parts in zip(pages, sorted_pages, strict=True)])
-    body = _body_size(column.lines for page in columns for column in page)
-    leading = usual_leading(column.lines for page in columns for column in page)
+    columns_of_lines = [column.lines for page in columns for column in page]
+    body = main_size(chain.from_iterable(columns_of_lines))
+    leading = usual_leading(columns_of_lines)
     blocks: list[PdfBlock] = []
     for page, parts, page_columns in zip(pages, sorted_pages, columns, strict=True):
         blocks += [_block(RegionKind.FURNITURE, [line]) for line in parts.header]
@@ -106,9 +109,8 @@ def _without_fixed(columns: Sequence[Sequence[_Column]]) -> list[list[_Column]]:
 
 def _stamp(fragments: Sequence[Fragment], page: int) -> list[PdfBlock]:
     """Return the text printed aslant over a page in drawing order: it has no lines."""
-    words = runs(fragments, lambda _, item: not item.spaced)
-    stamp = joined((joined(map(boxed, word), "") for word in words), " ")
-    return [PdfBlock(RegionKind.FURNITURE, 0, False, ((page, stamp),), first=None, last=None)] if words else []
+    stamp = joined_words(runs(fragments, lambda _, item: not item.spaced))
+    return [PdfBlock(RegionKind.FURNITURE, 0, False, ((page, stamp),), first=None, last=None)] if fragments else []
 
 
 def _columns(page: PrintedPage, page_text: SortedPage, strips: list[Strip]) -> list[_Column]:
@@ -126,17 +128,7 @@ def _columns(page: PrintedPage, page_text: SortedPage, strips: list[Strip]) -> l
     return columns
 
 
-def _body_size(columns: Iterable[Sequence[PrintedLine]]) -> float:
-    sizes: Counter[float] = Counter()
-    for lines in columns:
-        for line in lines:
-            sizes[line.size] += len(line.text)
-    return max(sizes, key=lambda size: (sizes[size], size), default=0.0)
-
-
-def _column_blocks(
-    column: _Column, body: float, leading: Leading, is_title: Callable[[PrintedLine], bool]
-) -> list[PdfBlock]:
+def _column_blocks(column: _Column, body: float, leading: Leading, is_title: _IsTitle) -> list[PdfBlock]:
     notes = _notes_from(column, body)
     blocks: list[PdfBlock] = []
     plain: list[PrintedLine] = []
@@ -169,9 +161,7 @@ def _set_apart(column: _Column, index: int, end: int) -> tuple[int, list[PdfBloc
     return 0, []
 
 
-def _paragraph_blocks(
-    lines: Sequence[PrintedLine], leading: Leading, is_title: Callable[[PrintedLine], bool]
-) -> list[PdfBlock]:
+def _paragraph_blocks(lines: Sequence[PrintedLine], leading: Leading, is_title: _IsTitle) -> list[PdfBlock]:
     return [_classified(group) for group in paragraphs(lines, leading, is_title)]
 
 
@@ -191,11 +181,10 @@ def _contents(lines: Sequence[PrintedLine], start: int, end: int) -> int:
 
 
 def _rows(table: PdfTable, page: int) -> list[PdfBlock]:
-    kinds = [RegionKind.TABLE_HEADER if table.has_header else RegionKind.TABLE_ROW]
-    kinds += [RegionKind.TABLE_ROW] * (len(table.rows) - 1)
+    first = RegionKind.TABLE_HEADER if table.has_header else RegionKind.TABLE_ROW
     return [
-        PdfBlock(kind, 0, index == 0, ((page, row),), first=None, last=None)
-        for index, (kind, row) in enumerate(zip(kinds, table.rows, strict=True))
+        PdfBlock(RegionKind.TABLE_ROW if index else first, 0, index == 0, ((page, row),), first=None, last=None)
+        for index, row in enumerate(table.rows)
     ]
 
 
@@ -268,9 +257,8 @@ def _continues(result: Sequence[PdfBlock], at: int, block: PdfBlock) -> bool:
         return False
     if before.last is None or block.first is None or not runs_on(before.last, block.first):
         return False
-    if before.last.page != block.first.page or before.last.column_index != block.first.column_index:
-        return True
-    return at < len(result) - 1 and block.first.text[:1].islower()
+    same_column = before.last.shares_column(block.first)
+    return not same_column or (at < len(result) - 1 and block.first.text[:1].islower())
 
 
 def _with_lists(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
@@ -294,5 +282,4 @@ def _below_item(item: PdfBlock, block: PdfBlock) -> bool:
     first, other = item.first, block.first
     if first is None or other is None or block.kind is not RegionKind.PARAGRAPH:
         return False
-    same_column = first.page == other.page and first.column_index == other.column_index
-    return same_column and other.size == first.size and other.left > first.left + 0.7 * first.size
+    return first.shares_column(other) and other.size == first.size and other.left > first.left + 0.7 * first.size

@@ -36,8 +36,9 @@ class Titles:
         self._levels: Mapping[int, dict[str, int]] = defaultdict(dict)
         for bookmark in islice(document.get_toc(max_depth=MAX_DEPTH), MAX_BOOKMARKS):
             title = text_from(partial(pdfium.FPDFBookmark_GetTitle, bookmark.raw))
-            page = _page(document.raw, bookmark.raw)
-            if title and page >= 0:
+            target = bookmark.get_dest()
+            page = None if target is None else target.get_index()
+            if title and page is not None:
                 self.deepest = max(self.deepest, bookmark.level + 1)
                 if key := _key(title):
                     self._levels[page + 1].setdefault(key, bookmark.level + 1)
@@ -58,14 +59,6 @@ class Titles:
 
     def names(self, line: PrintedLine) -> bool:
         return self.level(line.text, line.page) is not None
-
-
-def _page(document: Any, bookmark: Any) -> int:  # noqa: ANN401 - handles of pdfium
-    """Return the index of the page that a bookmark leads to; -1 where it leads to none."""
-    target = pdfium.FPDFBookmark_GetDest(document, bookmark)
-    if not target and (action := pdfium.FPDFBookmark_GetAction(bookmark)):
-        target = pdfium.FPDFAction_GetDest(document, action)
-    return pdfium.FPDFDest_GetDestPageIndex(document, target) if target else -1
 
 
 def text_from(read: Callable[[Any, int], int]) -> str:

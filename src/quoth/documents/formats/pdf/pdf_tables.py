@@ -45,6 +45,7 @@ _MOST_CELLS, _MOST_GRIDS = 4_000, 60
 _LONGEST_CELL = 1_200  # code points: a longer text is framed, not tabulated
 _BROKEN = re.compile(r"[^\W\d_]-$")
 
+_Columns: TypeAlias = Sequence[tuple[float, float]]  # the left and right edge of each column
 _Row: TypeAlias = tuple[list[BoxedText], bool]  # the texts of the cells of a row, and whether all of it is bold
 
 
@@ -70,18 +71,22 @@ def table_at(lines: Sequence[PrintedLine], start: int, rules: Sequence[Horizonta
     grouped = _rows(run, columns, rules)
     if len(grouped) < 2:
         return None
-    return _table([_cells(group, columns) for group in grouped], lines=len(run))
+    rows = [
+        ([joined(map(text_of, cells), " ") for cells in _by_column(group, columns)], all(line.bold for line in group))
+        for group in grouped
+    ]
+    return _table(rows, lines=len(run))
 
 
-def _extent(lines: Sequence[PrintedLine], start: int) -> tuple[int, list[tuple[float, float]]]:
-    """Return the end of a table, and the left and right edges of its columns."""
+def _extent(lines: Sequence[PrintedLine], start: int) -> tuple[int, _Columns]:
+    """Return the end of a table, and its columns."""
     first = lines[start]
-    columns = [extent(cell) for cell in first.cells]
+    columns: _Columns = [extent(cell) for cell in first.cells]
     end = start + 1
     last_full = end
     while end < min(len(lines), start + _MOST_LINES):
         line, before = lines[end], lines[end - 1]
-        if line.page != first.page or line.column_index != first.column_index:
+        if not line.shares_column(first):
             break
         if not 0 < line.baseline - before.baseline <= _GAP_BETWEEN_ROWS * max(line.size, before.size):
             break
@@ -97,9 +102,7 @@ def _extent(lines: Sequence[PrintedLine], start: int) -> tuple[int, list[tuple[f
     return _with_wrapped(lines, last_full, end, columns), columns
 
 
-def _with_wrapped(
-    lines: Sequence[PrintedLine], last_full: int, end: int, columns: Sequence[tuple[float, float]]
-) -> int:
+def _with_wrapped(lines: Sequence[PrintedLine], last_full: int, end: int, columns: _Columns) -> int:
     """Return the end of a table with the lines on which a later cell of its last row continues."""
     while last_full < end:
         line = lines[last_full]
@@ -110,9 +113,7 @@ def _with_wrapped(
     return last_full
 
 
-def _merged(
-    columns: Sequence[tuple[float, float]], cells: Sequence[tuple[float, float]], white: float
-) -> list[tuple[float, float]]:
+def _merged(columns: _Columns, cells: _Columns, white: float) -> _Columns:
     merged: list[tuple[float, float]] = []
     for left, right in sorted([*columns, *cells]):
         if merged and left < merged[-1][1] + white:
@@ -122,24 +123,29 @@ def _merged(
     return merged
 
 
-def _column(cell: Sequence[Fragment], columns: Sequence[tuple[float, float]]) -> int:
+def _column(cell: Sequence[Fragment], columns: _Columns) -> int:
     left, _ = extent(cell)
     return max((index for index, column in enumerate(columns) if column[0] <= left + 0.1), default=0)
 
 
-def _is_list(run: Sequence[PrintedLine], columns: Sequence[tuple[float, float]]) -> bool:
+def _is_list(run: Sequence[PrintedLine], columns: _Columns) -> bool:
     """Return whether the first column holds only bullets or numbers: a list looks like two columns."""
     return all(is_mark(text_of(line.cells[0]).text) for line in run if _column(line.cells[0], columns) == 0)
 
 
-def _aligned(run: Sequence[PrintedLine], columns: Sequence[tuple[float, float]]) -> bool:
-    """Return whether the cells of every column but the first line up: wide spaces in justified text do not."""
+def _by_column(lines: Sequence[PrintedLine], columns: _Columns) -> list[list[Sequence[Fragment]]]:
+    """Return the cells of the lines, column by column."""
     cells: list[list[Sequence[Fragment]]] = [[] for _ in columns]
-    for line in run:
+    for line in lines:
         for cell in line.cells:
             cells[_column(cell, columns)].append(cell)
+    return cells
+
+
+def _aligned(run: Sequence[PrintedLine], columns: _Columns) -> bool:
+    """Return whether the cells of every column but the first line up: wide spaces in justified text do not."""
     near = _NEAR * run[0].size
-    for column in cells[1:]:
+    for column in _by_column(run, columns)[1:]:
         spans = [extent(cell) for cell in column]
         numbers = sum(any(char.isdigit() for char in text_of(cell).text) for cell in column) * 2 >= len(column)
         lefts = [left for left, _ in spans]
@@ -155,9 +161,7 @@ def _agree(edges: Sequence[float], near: float) -> bool:
     return any(sum(abs(edge - other) <= near for other in edges) >= 0.6 * len(edges) for edge in edges)
 
 
-def _rows(
-    run: Sequence[PrintedLine], columns: Sequence[tuple[float, float]], rules: Sequence[HorizontalRule]
-) -> list[list[PrintedLine]]:
+def _rows(run: Sequence[PrintedLine], columns: _Columns, rules: Sequence[HorizontalRule]) -> list[list[PrintedLine]]:
     """Group the lines into rows: by rules, by wider gaps, else by which lines have a first cell."""
     left, right = columns[0][0], columns[-1][1]
     heights = [rule.y for rule in rules if rule.left < right and rule.right > left]
@@ -177,14 +181,6 @@ def _rows(
 
 def _ruled(heights: Sequence[float], above: PrintedLine, below: PrintedLine) -> bool:
     return any(above.baseline < y < below.baseline for y in heights)
-
-
-def _cells(lines: Sequence[PrintedLine], columns: Sequence[tuple[float, float]]) -> _Row:
-    cells: list[list[BoxedText]] = [[] for _ in columns]
-    for line in lines:
-        for cell in line.cells:
-            cells[_column(cell, columns)].append(text_of(cell))
-    return [joined(cell, " ") for cell in cells], all(line.bold for line in lines)
 
 
 def _table(rows: Sequence[_Row], *, lines: int) -> PdfTable:
@@ -287,12 +283,9 @@ def _grid_table(grid: _Grid, inside: Sequence[Fragment], page: int) -> PdfTable 
     if any(sum(len(item.text) for item in cell) > _LONGEST_CELL for cell in cells.values()):
         return None
     grid_rows = [[cells.get((row, column), []) for column in columns] for row in rows]
-    return _table([_grid_cells(row, page) for row in grid_rows], lines=1)
-
-
-def _grid_cells(row: Sequence[Sequence[Fragment]], page: int) -> _Row:
-    texts = [_cell_text(lines_of(cell, page=page, column_index=0)) for cell in row]
-    return texts, all(item.bold for cell in row for item in cell)
+    texts = [[_cell_text(lines_of(cell, page=page, column_index=0)) for cell in row] for row in grid_rows]
+    bold = [all(item.bold for cell in row for item in cell) for row in grid_rows]
+    return _table(list(zip(texts, bold, strict=True)), lines=1)
 
 
 def _cell_text(lines: Sequence[PrintedLine]) -> BoxedText:
@@ -307,18 +300,5 @@ def _cell_text(lines: Sequence[PrintedLine]) -> BoxedText:
 def _stand_in(inside: Sequence[Fragment]) -> Fragment:
     left, right = extent(inside)
     top, bottom = min(item.top for item in inside), max(item.bottom for item in inside)
-    return Fragment(
-        text="\ufffc",
-        boxes=np.zeros((1, 4), dtype=np.float32),
-        left=left,
-        right=right,
-        top=top,
-        bottom=bottom,
-        baseline=(top + bottom) / 2,
-        size=1.0,
-        bold=False,
-        fixed=False,
-        spaced=True,
-        direction=0,
-        confidence=None,
-    )
+    no_box = np.zeros((1, 4), dtype=np.float32)
+    return Fragment("\ufffc", no_box, left, right, top, bottom, baseline=(top + bottom) / 2, size=1.0)

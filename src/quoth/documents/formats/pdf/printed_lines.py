@@ -33,7 +33,10 @@ _OVERLAP = 0.5  # of the lower of two heights, for fragments to share a line
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fragment:
-    """Characters drawn one after the other on one baseline in one size, without surrounding space."""
+    """Characters drawn one after the other on one baseline in one size, without surrounding space.
+
+    The defaults are those of upright text in ordinary print.
+    """
 
     text: str
     boxes: Boxes
@@ -43,14 +46,14 @@ class Fragment:
     bottom: float
     baseline: float
     size: float
-    bold: bool
-    fixed: bool
+    bold: bool = False
+    fixed: bool = False
     """Whether all letters of the font have the same width."""
-    spaced: bool
+    spaced: bool = True
     """Whether a space was drawn before it."""
-    direction: int
+    direction: int = 0
     """Quarter turns against the clock, or `SLANTED`."""
-    confidence: float | None
+    confidence: float | None = None
     """The confidence of text recognition from 0 to 1; None for text that the PDF holds."""
 
     @property
@@ -107,7 +110,7 @@ def joined(texts: Iterable[BoxedText], gap: str) -> BoxedText:
     )
 
 
-def boxed(fragment: Fragment) -> BoxedText:
+def _boxed(fragment: Fragment) -> BoxedText:
     confidence = -1.0 if fragment.confidence is None else fragment.confidence
     return BoxedText(fragment.text, fragment.boxes, ((len(fragment.text), confidence),))
 
@@ -129,6 +132,9 @@ class PrintedLine:
     bold: bool
     fixed: bool
     column_edges: tuple[float, float]
+
+    def shares_column(self, other: PrintedLine) -> bool:
+        return self.page == other.page and self.column_index == other.column_index
 
     @cached_property
     def boxed(self) -> BoxedText:
@@ -179,12 +185,9 @@ def _in_columns(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     """Give each line the edges of the lines around it: a title may run wider than the text below it."""
     placed = []
     for index, line in enumerate(lines):
-        near = [
-            other
-            for other in lines[max(0, index - _AROUND) : index + _AROUND + 1]
-            if abs(other.size - line.size) <= 0.08 * line.size
-        ]
-        placed.append(replace(line, column_edges=extent(near)))
+        near = lines[max(0, index - _AROUND) : index + _AROUND + 1]
+        alike = (other for other in near if abs(other.size - line.size) <= 0.08 * line.size)
+        placed.append(replace(line, column_edges=extent(alike)))
     return placed
 
 
@@ -218,39 +221,45 @@ def _with_raised(rows: Sequence[list[Fragment]]) -> list[list[Fragment]]:
     return merged
 
 
-def _line(row: Sequence[Fragment], *, page: int, column_index: int) -> PrintedLine:
+def main_size(items: Iterable[Fragment | PrintedLine]) -> float:
+    """Return the type size of most letters, the larger of two with as many; 0 where there are no letters."""
     sizes: Counter[float] = Counter()
-    for item in row:
+    for item in items:
         sizes[item.size] += len(item.text)
+    return max(sizes, key=lambda size: (sizes[size], size), default=0.0)
+
+
+def _line(row: Sequence[Fragment], *, page: int, column_index: int) -> PrintedLine:
     bold = sum(len(item.text) for item in row if item.bold)
     left, right = extent(row)
-    size = max(sizes, key=lambda size: (sizes[size], size))
+    size = main_size(row)
     main = [item for item in row if item.size == size]
     ordered = sorted(row, key=lambda item: (item.left, item.top))
+    text = "".join(item.text for item in ordered)
+    leftwards = sum(bidirectional(char) in {"R", "AL"} for char in text) > len(text) / 2
     return PrintedLine(
         page=page,
         column_index=column_index,
-        fragments=tuple(reversed(ordered)) if _reads_leftwards(ordered) else tuple(ordered),
+        fragments=tuple(reversed(ordered) if leftwards else ordered),
         left=left,
         right=right,
         top=min(item.top for item in main),
         bottom=max(item.bottom for item in main),
         baseline=main[0].baseline,
         size=size,
-        bold=bold >= 0.8 * sizes.total(),
+        bold=bold >= 0.8 * len(text),
         fixed=all(item.fixed for item in row),
         column_edges=(left, right),
     )
 
 
-def _reads_leftwards(row: Sequence[Fragment]) -> bool:
-    text = "".join(item.text for item in row)
-    return sum(bidirectional(char) in {"R", "AL"} for char in text) > len(text) / 2
-
-
 def text_of(fragments: Sequence[Fragment]) -> BoxedText:
     """Join the fragments of a line, with spaces where the gaps are wide enough."""
-    return joined((joined(map(boxed, word), "") for word in runs(fragments, _in_word)), " ")
+    return joined_words(runs(fragments, _in_word))
+
+
+def joined_words(words: Iterable[Sequence[Fragment]]) -> BoxedText:
+    return joined((joined(map(_boxed, word), "") for word in words), " ")
 
 
 def _in_word(word: Sequence[Fragment], item: Fragment) -> bool:

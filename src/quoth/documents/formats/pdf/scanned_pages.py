@@ -87,21 +87,9 @@ def _fragment(line: OcrLine, usual: float) -> Fragment:
     edges = np.linspace(left, right, len(line.text) + 1, dtype=np.float32)
     boxes = np.empty((len(line.text), 4), dtype=np.float32)
     boxes[:, 0], boxes[:, 1], boxes[:, 2], boxes[:, 3] = edges[:-1], top, edges[1:], bottom
-    return Fragment(
-        text=line.text,
-        boxes=boxes,
-        left=left,
-        right=right,
-        top=top,
-        bottom=bottom,
-        baseline=bottom - 0.2 * line.height,
-        size=round(0.8 * (usual if abs(line.height - usual) < 0.3 * usual else line.height)) or 1.0,
-        bold=False,
-        fixed=False,
-        spaced=True,
-        direction=0,
-        confidence=line.confidence,
-    )
+    height = usual if abs(line.height - usual) < 0.3 * usual else line.height
+    baseline, size = bottom - 0.2 * line.height, round(0.8 * height) or 1.0
+    return Fragment(line.text, boxes, left, right, top, bottom, baseline, size, confidence=line.confidence)
 
 
 def recognise(pixels: NDArray[np.uint8], points_per_pixel: float) -> tuple[OcrLine, ...]:
@@ -115,7 +103,7 @@ def recognise(pixels: NDArray[np.uint8], points_per_pixel: float) -> tuple[OcrLi
     if _on_its_side(best):
         # Lines on their side may have been read, but their order is only known once the page is upright.
         best, turns = max(((_read(np.rot90(pixels, turn)), turn) for turn in (1, 3)), key=lambda way: _weight(way[0]))
-    elif _doubtful(best):
+    elif _weight(best) < _UPRIGHT * sum(len(line.text) for line in best):  # the page may be upside down
         upside_down = _read(np.rot90(pixels, 2))
         best, turns = (upside_down, 2) if _weight(upside_down) > _weight(best) else (best, 0)
     height, width = pixels.shape[:2]
@@ -145,11 +133,6 @@ def _on_its_side(lines: Sequence[OcrLine]) -> bool:
     long = [line.box for line in lines if len(line.text) > _FEW_LETTERS]
     upwards = sum(1 for left, top, right, bottom in long if bottom - top > right - left)
     return 2 * upwards > len(long)
-
-
-def _doubtful(lines: Sequence[OcrLine]) -> bool:
-    """Return whether the confidence is so low that the page may be upside down."""
-    return _weight(lines) < _UPRIGHT * sum(len(line.text) for line in lines)
 
 
 def _placed(box: Box, turns: int, width: int, height: int, points_per_pixel: float) -> Box:
@@ -186,12 +169,8 @@ def _beside(row: Sequence[OcrLine], line: OcrLine) -> bool:
     # On a slightly slanted page the nearest line of the row is the one to compare with.
     near = min(row, key=lambda other: abs(other.box[0] - line.box[0]))
     middle = (line.box[1] + line.box[3]) / 2
-    return near.box[1] < middle < near.box[3] and not _above_each_other(near, line)
-
-
-def _above_each_other(first: OcrLine, second: OcrLine) -> bool:
-    shared = min(first.box[2], second.box[2]) - max(first.box[0], second.box[0])
-    return shared > min(first.height, second.height)
+    width_shared = min(near.box[2], line.box[2]) - max(near.box[0], line.box[0])
+    return near.box[1] < middle < near.box[3] and width_shared <= min(near.height, line.height)
 
 
 def _joined(row: Sequence[OcrLine]) -> list[OcrLine]:
@@ -216,8 +195,8 @@ def _columns(lines: Sequence[OcrLine]) -> list[list[OcrLine]] | None:
     gutter = _gutter(lines)
     if gutter is None:
         return None
-    across = sorted((line for line in lines if _crosses(line, gutter)), key=lambda line: line.box[1])
-    beside = [line for line in lines if not _crosses(line, gutter)]
+    across = sorted((line for line in lines if line.box[0] < gutter < line.box[2]), key=lambda line: line.box[1])
+    beside = [line for line in lines if not line.box[0] < gutter < line.box[2]]
     edges = [float("-inf"), *(line.box[1] for line in across), float("inf")]
     groups: list[list[OcrLine]] = []
     for band, (top, bottom) in enumerate(pairwise(edges)):
@@ -226,10 +205,6 @@ def _columns(lines: Sequence[OcrLine]) -> list[list[OcrLine]] | None:
         groups += [left, right] if _is_column(left) and _is_column(right) else [inside]
         groups.append(across[band : band + 1])
     return groups
-
-
-def _crosses(line: OcrLine, x: float) -> bool:
-    return line.box[0] < x < line.box[2]
 
 
 def _is_column(lines: Sequence[OcrLine]) -> bool:

@@ -66,7 +66,8 @@ def contents_runs(lines: Sequence[str]) -> list[range]:
     three entries in a row whose pages never fall.
     """
     runs: list[range] = []
-    later = _last_lines(lines)
+    # An entry without a page comes again as a heading.
+    later = {_key(line): at for at, line in enumerate(lines) if line.strip()}
     at = 0
     while at < len(lines):
         if _may_be_titled(lines[at]):
@@ -149,11 +150,6 @@ def _run_together(line: str) -> bool:
     """Return whether the entries were written into one line: `1. Definitions 1.1 Background 1.2 Terms 2. Term …`."""
     entries = len(_NUMBERED_ENTRY.findall(line))
     return entries >= _FEWEST_NUMBERED and len(line) <= entries * _WIDEST_NUMBERED and not _SENTENCE.search(line)
-
-
-def _last_lines(lines: Sequence[str]) -> dict[str, int]:
-    """Return the last line number of each text: an entry without a page comes again as a heading."""
-    return {_key(line): at for at, line in enumerate(lines) if line.strip()}
 
 
 def _key(line: str) -> str:

@@ -15,10 +15,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from quoth.documents.formats.text.contents_pages import is_contents_title
-from quoth.documents.formats.text.markdown_html import html_pieces, lines
 from quoth.language.boundaries import cuts
 from quoth.language.enumerations import ENUMERATOR, Enumeration, introduction
 from quoth.language.headings import SectionPath, is_caption
+from quoth.language.sentence_ends import BREAK_TAGS
 from quoth.language.spans import trim
 from quoth.types import Region, RegionKind, Span
 
@@ -46,6 +46,28 @@ _CONTENTS_MARK = re.compile(r"\[TOC\]|\[\[_?TOC_?\]\]|\{:toc\}", re.IGNORECASE)
 _FEWEST_ENTRIES = 3  # links of a list without a title
 _INTRODUCTORY = frozenset({RegionKind.PARAGRAPH, RegionKind.QUOTE, RegionKind.LIST_ITEM})
 _DEEPEST = 60  # nested containers; what lies deeper is kept as plain paragraphs
+
+_HTML_BLOCK = (
+    "address|article|aside|blockquote|body|caption|center|col|colgroup|datalist|dd|details|dialog|dir|div|dl|dt|fieldset"
+    "|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html|legend|li|link|main|menu|meta|nav"
+    "|noframes|ol|optgroup|option|p|pre|search|section|select|summary|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
+)
+"""Elements that HTML sets apart. Any other, even an unknown one, is shown in the line and may be in a sentence."""
+_HTML_SEPARATOR = re.compile(
+    rf"""
+    (?: <!--.*?(?:-->|\Z)
+      | <(?P<whole>script|style|svg|template|noscript)\b.*?(?:</(?P=whole)\s*>|\Z)
+      | <\?.*?(?:\?>|\Z) | <!\[CDATA\[.*?(?:\]\]>|\Z) | <![A-Za-z][^>]*(?:>|\Z)
+      | </?(?:{_HTML_BLOCK})(?![\w:-])[^<>]*(?:>|\Z)
+    )
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+"""Comments, scripts and block tags separate text; a `<b>` or a `<br>` in the middle of a sentence does not."""
+_HTML_TAG = re.compile(r"<[^<>]*>|&nbsp;")
+_EMPTY_TAG = re.compile(r"<(?:br|wbr|img)\b[^<>]*>", re.IGNORECASE)
+_LEADING_TAGS = re.compile(rf"(?:{_EMPTY_TAG.pattern}|\s)*+", re.IGNORECASE)
+"""Tags that hold no text: at the edge of a paragraph they are no part of it."""
 
 
 @dataclass(slots=True)
@@ -115,17 +137,13 @@ class _MarkdownWalk:
     def _inner(self) -> _Container:
         return self._containers[-1]
 
-    @property
-    def _section(self) -> tuple[str, ...]:
-        return self._outline.section
-
     def _is_contents(self, level: int, first: int, stop: int) -> bool:
         """Return whether a list holds nothing but links into the document itself."""
         if level > 0:
             return False
         lines = [self._text[self._lines[line] : self._lines[line + 1]] for line in range(first, stop)]
         entries = [line for line in lines if line.strip()]
-        titled = bool(self._section) and is_contents_title(self._section[-1])
+        titled = bool(self._outline.section) and is_contents_title(self._outline.section[-1])
         return len(entries) >= (1 if titled else _FEWEST_ENTRIES) and all(map(_ANCHOR_ITEM.fullmatch, entries))
 
     def _opened(self, token: Token, first: int, stop: int) -> Iterator[Region]:
@@ -149,7 +167,8 @@ class _MarkdownWalk:
             case "code_block":
                 yield from self._indented(first, stop)
             case "html_block":
-                yield from self._html(first, stop)
+                for span, kind in _html_parts(self._text, self._content_start(first), self._lines[stop]):
+                    yield from self._block(span, kind, lead=None if kind.skipped else self._inner.lead)
             case "definition":
                 yield from self._definition(first, stop)
 
@@ -170,7 +189,7 @@ class _MarkdownWalk:
         """Yield one block of the current container and remember it as the last one read."""
         if span is None:
             return
-        block = Region(span, kind, self._section, lead)
+        block = Region(span, kind, self._outline.section, lead)
         if not kind.skipped:
             self._inner.before = block
             self._inner.first_block = self._inner.first_block or block
@@ -198,7 +217,9 @@ class _MarkdownWalk:
     def _prose(self, start: int, end: int) -> Iterator[Region]:
         alert = _ALERT.match(self._text, start, end) if self._inner.kind is RegionKind.QUOTE else None
         if alert is not None:
-            yield Region(Span(start, start + len(alert.group().rstrip())), RegionKind.MARKUP, self._section, None)
+            yield Region(
+                Span(start, start + len(alert.group().rstrip())), RegionKind.MARKUP, self._outline.section, None
+            )
             mark = _QUOTED_LINE.match(self._text, alert.end(), end)
             start = mark.end() if mark else alert.end()
         span = trim(self._text, start, end)
@@ -215,10 +236,7 @@ class _MarkdownWalk:
             return RegionKind.CONTENTS, None
         if is_caption(self._text[span.start : span.end]):
             return RegionKind.CAPTION, None
-        return self._enumerated(span)
-
-    def _enumerated(self, span: Span) -> tuple[RegionKind, Span | None]:
-        """Treat a paragraph that begins with `(a)` as an item of a list that Markdown does not mark."""
+        # A paragraph that begins with `(a)` is an item of a list that Markdown does not mark.
         enumeration = self._inner.enumeration
         mark = ENUMERATOR.match(self._text, span.start, span.end) if self._text[span.start] in "(•" else None
         lead = enumeration.item(mark) if mark else None
@@ -230,7 +248,7 @@ class _MarkdownWalk:
     def _blocks(self, start: int, end: int, kind: RegionKind, *, lead: Span | None) -> Iterator[Region]:
         """Yield a paragraph as blocks of one kind; marks between two sentences are in none of them."""
         for part in self._quoted_parts(start, end):
-            for span, drawn in lines(self._text, part.start, part.end) if part else ():
+            for span, drawn in _broken_lines(self._text, part.start, part.end) if part else ():
                 yield from self._block(span, drawn if drawn.skipped else kind, lead=None if drawn.skipped else lead)
 
     def _quoted_parts(self, start: int, end: int) -> Iterator[Span | None]:
@@ -247,7 +265,7 @@ class _MarkdownWalk:
         label = _FOOTNOTE.match(self._text, start)
         if label is None:
             return
-        yield Region(Span(start, start + len(label.group().rstrip())), RegionKind.MARKUP, self._section, None)
+        yield Region(Span(start, start + len(label.group().rstrip())), RegionKind.MARKUP, self._outline.section, None)
         yield from self._blocks(label.end(), end, RegionKind.FOOTNOTE, lead=None)
 
     def _heading(self, token: Token, first: int, stop: int) -> Iterator[Region]:
@@ -262,7 +280,7 @@ class _MarkdownWalk:
         span = trim(self._text, start, end)
         title = _title(self._text[span.start : span.end]) if span else ""
         top_level = token.level == 0
-        section = self._outline.enter(int(token.tag[1]), title) if top_level else (*self._section, title)
+        section = self._outline.enter(int(token.tag[1]), title) if top_level else (*self._outline.section, title)
         self._inner.before = None
         self._inner.enumeration = Enumeration()
         if span is not None:
@@ -284,7 +302,7 @@ class _MarkdownWalk:
     def _fence(self, token: Token, first: int, stop: int) -> Iterator[Region]:
         opening = trim(self._text, self._content_start(first), self._lines[first + 1])
         if opening is not None:
-            yield Region(opening, RegionKind.MARKUP, self._section, lead=None)
+            yield Region(opening, RegionKind.MARKUP, self._outline.section, lead=None)
         last = self._text[self._content_start(stop - 1) : self._lines[stop]].strip()
         closed = stop - 1 > first and len(last) >= len(token.markup) and set(last) == {token.markup[0]}
         content_stop = stop - 1 if closed else stop
@@ -302,10 +320,6 @@ class _MarkdownWalk:
             start = blank.end()
         yield from self._block(trim(self._text, start, end), RegionKind.FOOTNOTE)
 
-    def _html(self, first: int, stop: int) -> Iterator[Region]:
-        for span, kind in html_pieces(self._text, self._content_start(first), self._lines[stop]):
-            yield from self._block(span, kind, lead=None if kind.skipped else self._inner.lead)
-
     def _definition(self, first: int, stop: int) -> Iterator[Region]:
         start = self._content_start(first)
         if _FOOTNOTE.match(self._text, start):
@@ -318,3 +332,55 @@ def _title(heading: str) -> str:
     """Return a heading as people read it: no emphasis, link targets or ids, and single spaces."""
     bare = _EMPHASIS.sub("", _LINK_TEXT.sub(r"\1", _HEADING_ID.sub("", heading)))
     return " ".join(bare.split())
+
+
+def _html_parts(text: str, start: int, end: int) -> Iterator[tuple[Span, RegionKind]]:
+    """Yield the parts of an HTML block in order: skipped HTML, and paragraphs of visible text."""
+    at = start
+    for separator in _HTML_SEPARATOR.finditer(text, start, end):
+        yield from _between_tags(text, at, separator.start())
+        yield Span(separator.start(), separator.end()), RegionKind.HTML
+        at = separator.end()
+    yield from _between_tags(text, at, end)
+
+
+def _broken_lines(text: str, start: int, end: int) -> Iterator[tuple[Span, RegionKind]]:
+    """Yield the parts of a paragraph in order, cut at each `<br>` between sentences; inside one the tag stays."""
+    for cut in cuts(text, start, end) if _EMPTY_TAG.search(text, start, end) else ():
+        tags = BREAK_TAGS.match(text, cut, end)
+        if tags is not None:
+            yield from _part(text, start, cut, RegionKind.PARAGRAPH)
+            yield from _part(text, cut, tags.end(), RegionKind.HTML)
+            start = tags.end()
+    yield from _part(text, start, end, RegionKind.PARAGRAPH)
+
+
+def _between_tags(text: str, start: int, end: int) -> Iterator[tuple[Span, RegionKind]]:
+    visible = _HTML_TAG.sub("", text[start:end])
+    if not any(character.isalnum() for character in visible):
+        yield from _part(text, start, end, RegionKind.HTML)
+        return
+    first, last = _without_empty_tags(text, start, end)
+    yield from _part(text, start, first, RegionKind.HTML)
+    yield from _broken_lines(text, first, last)
+    yield from _part(text, last, end, RegionKind.HTML)
+
+
+def _without_empty_tags(text: str, start: int, end: int) -> tuple[int, int]:
+    leading = _LEADING_TAGS.match(text, start, end)
+    first, last = leading.end() if leading else start, end
+    while last > first:
+        opener = text.rfind("<", first, last)
+        if text[last - 1].isspace():
+            last -= 1
+        elif opener >= 0 and _EMPTY_TAG.fullmatch(text, opener, last):
+            last = opener
+        else:
+            break
+    return first, last
+
+
+def _part(text: str, start: int, end: int, kind: RegionKind) -> Iterator[tuple[Span, RegionKind]]:
+    span = trim(text, start, end)
+    if span is not None:
+        yield span, kind

@@ -66,18 +66,11 @@ class PlainBlock(NamedTuple):
     centred: bool
 
 
-BlockSection: TypeAlias = tuple[RegionKind, tuple[str, ...]]
-"""What a block is, and the titles that it stands under."""
+_Placed: TypeAlias = tuple[RegionKind, tuple[str, ...]]
 
 
-def block_sections(text: str, blocks: Sequence[PlainBlock]) -> list[BlockSection]:
-    """Return the kind and the section of each block, in order."""
-    finder = _SectionFinder(text, blocks)
-    return [finder.place(at) for at in range(len(blocks))]
-
-
-class _SectionFinder:
-    """One pass over the blocks of a document."""
+class SectionFinder:
+    """Finds the kind and the section of each block of a document in one pass: call `place` for each block in order."""
 
     def __init__(self, text: str, blocks: Sequence[PlainBlock]) -> None:
         self._blocks = blocks
@@ -99,7 +92,8 @@ class _SectionFinder:
         self._titled: int | None = None
         self._by_habit = self._habitual_titles()
 
-    def place(self, at: int) -> BlockSection:
+    def place(self, at: int) -> _Placed:
+        """Return what a block is, and the titles that it stands under."""
         block = self._texts[at]
         if self._blocks[at].contents:
             return RegionKind.CONTENTS, self._outline.section
@@ -125,7 +119,7 @@ class _SectionFinder:
             return False
         return at < self._first_prose or (self._titled is None and not self._open and self._introduces(at))
 
-    def _title(self, at: int) -> BlockSection:
+    def _title(self, at: int) -> _Placed:
         """Enter a title of the document: the first line names it, and those below it belong to it."""
         weak = self._titled is not None and self._found[self._titled] is None and self._found[at] is not None
         if self._titled is None or weak:  # a title in capitals says more than `Execution Version` above it
@@ -205,7 +199,7 @@ class _SectionFinder:
         mark = ENUMERATOR.match(self._texts[at + step])
         return mark is not None and follows(mark[mark.lastgroup or 0], found.number)
 
-    def _headed(self, block: str, found: Heading) -> BlockSection:
+    def _headed(self, block: str, found: Heading) -> _Placed:
         self._leave_others(found)
         level = self._level(found)
         title = heading_title(block)
@@ -242,7 +236,8 @@ class _SectionFinder:
         A style of numbers that first appears below another one goes deeper, and a title in lower case below a number
         belongs to that number.
         """
-        if found.rank == TITLE_RANK and found.words.lower() not in SINGLE_TITLES and self._below_number():
+        below_number = any(heading.style in _LISTED for heading in self._open.values())
+        if found.rank == TITLE_RANK and found.words.lower() not in SINGLE_TITLES and below_number:
             return _SUBTITLE_LEVEL
         if found.style not in _LISTED:
             return found.rank
@@ -266,9 +261,6 @@ class _SectionFinder:
         """Return whether `1.` may stand below: `A.` holds numbers only where it stands below a number itself."""
         numbered = [heading.style for heading in self._open.values() if heading.style]
         return bool(numbered) and (numbered[-1] != "letter" or len(numbered) > 1)
-
-    def _below_number(self) -> bool:
-        return any(heading.style in _LISTED for heading in self._open.values())
 
     def _enter(self, level: int, title: str, found: Heading | None) -> None:
         self._leave(level)

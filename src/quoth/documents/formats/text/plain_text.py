@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from quoth.documents.formats.text.contents_pages import contents_runs
-from quoth.documents.formats.text.plain_sections import PlainBlock, block_sections
+from quoth.documents.formats.text.plain_sections import PlainBlock, SectionFinder
 from quoth.language.enumerations import ENUMERATOR, Enumeration
 from quoth.types import Region, RegionKind, Span
 
@@ -29,7 +29,6 @@ _BREAKS_LIST = re.compile(r"[.!?:;,][\"'”’)\]]*$|[;,]\s*(?:and|or|and/or)$")
 _NUMBER_ONLY = re.compile(
     r"(?:page\s+|p\.\s*)?[-–—(\[\s]*(?:\d{1,4}|[ivxl]{1,6})(?:\s+of\s+\d{1,4})?[-–—)\]\s]*", re.IGNORECASE
 )
-_WORD = re.compile(r"\S+")
 _DIGITS = re.compile(r"\d+")
 _OPEN_END = frozenset("abcdefghijklmnopqrstuvwxyz,")
 
@@ -41,6 +40,8 @@ _FULL_SHARE = 0.5  # of the lines inside blocks must reach near the width
 
 
 class _TextLine(NamedTuple):
+    text: str
+    """Without surrounding white space."""
     start: int
     """The offset of its first visible character."""
     end: int
@@ -56,15 +57,11 @@ class _TextLine(NamedTuple):
 
 def plain_blocks(text: str) -> Iterator[Region]:
     """Yield the regions of a plain text in reading order; rules and byte order marks are left out."""
-    lines = _lines(text)
-    blocks = [
-        block
-        for block in _blocks(text, lines, _wrap_width(lines))
-        if not _RULE.fullmatch(text, block.span.start, block.span.end)
-    ]
+    blocks = [block for block in _blocks(_lines(text)) if not _RULE.fullmatch(text, block.span.start, block.span.end)]
+    finder = SectionFinder(text, blocks)
     enumeration = Enumeration()
-    for block, (block_kind, section) in zip(blocks, block_sections(text, blocks), strict=True):
-        kind = block_kind
+    for at, block in enumerate(blocks):
+        kind, section = finder.place(at)
         lead: Span | None = None
         if kind is not RegionKind.CONTENTS:
             mark = ENUMERATOR.match(text, block.span.start, block.span.end)
@@ -77,16 +74,16 @@ def plain_blocks(text: str) -> Iterator[Region]:
         yield Region(block.span, kind, section, lead=None if kind is RegionKind.HEADING else lead)
 
 
-def _blocks(text: str, lines: Sequence[_TextLine], width: int | None) -> Iterator[PlainBlock]:
+def _blocks(lines: Sequence[_TextLine]) -> Iterator[PlainBlock]:
     """Yield tables of contents whole, and the rest as runs of lines joined by soft wraps."""
-    repeated = _repeated(text, lines)
+    width, repeated = _wrap_width(lines), _repeated(lines)
     at = 0
-    for run in contents_runs([text[line.start : line.end] for line in lines]):
-        yield from _joined(text, lines[at : run.start], width, repeated)
+    for run in contents_runs([line.text for line in lines]):
+        yield from _joined(lines[at : run.start], width, repeated)
         span = Span(lines[run.start].start, lines[run.stop - 1].end)
         yield PlainBlock(span, contents=True, centred=False)
         at = run.stop
-    yield from _joined(text, lines[at:], width, repeated)
+    yield from _joined(lines[at:], width, repeated)
 
 
 def _lines(text: str) -> list[_TextLine]:
@@ -99,7 +96,8 @@ def _lines(text: str) -> list[_TextLine]:
             start = found.start() + len(line) - len(line.lstrip())
             end = start + len(visible)
             line_ends = _LINE_END.findall(text, last_end, start)
-            lines.append(_TextLine(start, end, end - found.start(), opens_block=not lines or len(line_ends) > 1))
+            opens_block = not lines or len(line_ends) > 1
+            lines.append(_TextLine(visible, start, end, end - found.start(), opens_block))
             last_end = end
     return lines
 
@@ -116,12 +114,12 @@ def _wrap_width(lines: Sequence[_TextLine]) -> int | None:
     return width if full >= _FULL_SHARE * len(inner) else None
 
 
-def _joined(text: str, lines: Sequence[_TextLine], width: int | None, repeated: frozenset[str]) -> Iterator[PlainBlock]:
+def _joined(lines: Sequence[_TextLine], width: int | None, repeated: frozenset[str]) -> Iterator[PlainBlock]:
     """Yield runs of lines joined by soft wraps."""
     index = 0
     while index < len(lines):
         first = lines[index]
-        while (following := _continuation(text, lines, index, first=first, width=width, repeated=repeated)) is not None:
+        while (following := _continuation(lines, index, first=first, width=width, repeated=repeated)) is not None:
             index = following
         alone = (
             lines[index] is first and first.opens_block and (index + 1 == len(lines) or lines[index + 1].opens_block)
@@ -139,73 +137,59 @@ def _centred(line: _TextLine, width: int | None) -> bool:
 
 
 def _continuation(
-    text: str, lines: Sequence[_TextLine], index: int, *, first: _TextLine, width: int | None, repeated: frozenset[str]
+    lines: Sequence[_TextLine], index: int, *, first: _TextLine, width: int | None, repeated: frozenset[str]
 ) -> int | None:
     """Return the line on which the text that began on the `first` line goes on, None when it may end here."""
-    following = index + 1
-    if following < len(lines) and not lines[following].opens_block:
-        line = lines[following]
-        if _hangs(text, first, line) or _soft(text, lines[index], line, width):
-            return following
-    if text[lines[index].end - 1] not in _OPEN_END:
-        return None
-    while (
-        following < len(lines) and following <= index + _MOST_FURNITURE and _furniture(text, lines[following], repeated)
-    ):
-        following += 1
-    if following < len(lines) and _runs_on(text, lines[index], lines[following]):
+    line, following = lines[index], index + 1
+    below = lines[following] if following < len(lines) and not lines[following].opens_block else None
+    if below is not None and (_hangs(first, below) or _soft(line, below, width)):
         return following
-    return None
+    if line.text[-1] not in _OPEN_END:
+        return None
+    behind = lines[following : following + _MOST_FURNITURE]
+    following += sum(1 for _ in takewhile(lambda other: _furniture(other, repeated), behind))
+    return following if following < len(lines) and _runs_on(line, lines[following]) else None
 
 
-def _repeated(text: str, lines: Sequence[_TextLine]) -> frozenset[str]:
+def _repeated(lines: Sequence[_TextLine]) -> frozenset[str]:
     """Return the lines, digits masked, that come again on every page."""
-    counts = Counter(
-        _masked(text, line) for line in lines if line.opens_block and line.end - line.start <= _LONGEST_FURNITURE
-    )
+    short = (line for line in lines if line.opens_block and len(line.text) <= _LONGEST_FURNITURE)
+    counts = Counter(_DIGITS.sub("0", line.text) for line in short)
     return frozenset(masked for masked, count in counts.items() if count >= 3)
 
 
-def _masked(text: str, line: _TextLine) -> str:
-    return _DIGITS.sub("0", text[line.start : line.end])
-
-
-def _furniture(text: str, line: _TextLine, repeated: frozenset[str]) -> bool:
+def _furniture(line: _TextLine, repeated: frozenset[str]) -> bool:
     """Return whether a line belongs to the page (its number, a running title) and not to the text."""
-    return _NUMBER_ONLY.fullmatch(text, line.start, line.end) is not None or _masked(text, line) in repeated
+    return _NUMBER_ONLY.fullmatch(line.text) is not None or _DIGITS.sub("0", line.text) in repeated
 
 
-def _runs_on(text: str, line: _TextLine, following: _TextLine) -> bool:
+def _runs_on(line: _TextLine, following: _TextLine) -> bool:
     """Return whether a sentence continues over a page break or a blank line: `In no` / `event will the Agent be
     liable`.
 
     Half of such a sentence can say its opposite, so it is quoted whole, with what lies in between.
     """
-    this = text[max(line.start, line.end - 40) : line.end]
+    this = line.text[-40:]
     return (
         line.column >= _NARROWEST
         and not this.isupper()
-        and (text[following.start].islower() or _GOES_ON.search(this) is not None)
-        and ENUMERATOR.match(text, following.start, following.end) is None
+        and (following.text[0].islower() or _GOES_ON.search(this) is not None)
+        and ENUMERATOR.match(following.text) is None
     )
 
 
-def _hangs(text: str, first: _TextLine, line: _TextLine) -> bool:
+def _hangs(first: _TextLine, line: _TextLine) -> bool:
     """Return whether a line is indented below the enumerator of its item."""
-    return (
-        line.indent > first.indent
-        and ENUMERATOR.match(text, first.start, first.end) is not None
-        and ENUMERATOR.match(text, line.start, line.end) is None
-    )
+    below = line.indent > first.indent and ENUMERATOR.match(first.text) is not None
+    return below and ENUMERATOR.match(line.text) is None
 
 
-def _soft(text: str, line: _TextLine, following: _TextLine, width: int | None) -> bool:
+def _soft(line: _TextLine, following: _TextLine, width: int | None) -> bool:
     """Return whether the sentence may continue from one line to the next."""
-    this, after = text[line.start : line.end], text[following.start : following.end]
+    this, after = line.text, following.text
     if any(_NUMBER_ONLY.fullmatch(part) or _RULE.fullmatch(part) for part in (this, after)):
         return False
-    first_word = _WORD.search(after)
-    full = width is not None and line.column + 1 + len(first_word.group() if first_word else "") > width
+    full = width is not None and line.column + 1 + len(after.split(maxsplit=1)[0]) > width
     mark = ENUMERATOR.match(after)
     if mark is not None:
         return _number_goes_on(this, after[mark.end() :].lstrip(), mark, full=full)
