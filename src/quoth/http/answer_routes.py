@@ -70,13 +70,9 @@ def plain(body: AskBody | FilterBody) -> dict[str, Any]:
     return body.model_dump(exclude_none=True)
 
 
-@router.post(
-    "/answer",
-    summary="Answer a question",
-    description="With verbatim, cited sentences, or with an abstention that says why. Both are a 200.",
-    responses={200: gives(AnswerJson, "An answer or an abstention.")},
-)
+@router.post("/answer", summary="Answer a question", responses={200: gives(AnswerJson, "An answer or an abstention.")})
 async def answer(request: Request, body: AskBody, service: Served) -> Response:
+    """With verbatim, cited sentences, or with an abstention that says why. Both are a 200."""
     question = as_question(plain(body))
     note_question(request, service, question)
     watch = telemetry.Stopwatch("answer", service.traces)
@@ -92,10 +88,6 @@ async def answer(request: Request, body: AskBody, service: Served) -> Response:
 @router.post(
     "/answer/batch",
     summary="Answer many questions",
-    description=(
-        'Takes `{"questions": […]}`, or JSON Lines with one question each. The answers are streamed as JSON Lines, in '
-        "the order of the questions; a question that cannot be asked has an `error` in its place."
-    ),
     responses={200: {"description": "One answer a line.", "content": {_JSONL: {"schema": {"type": "string"}}}}},
     openapi_extra={
         "requestBody": {
@@ -108,6 +100,8 @@ async def answer(request: Request, body: AskBody, service: Served) -> Response:
     },
 )
 async def answer_batch(request: Request, service: Served) -> Response:
+    """Takes `{"questions": […]}`, or JSON Lines with one question each. The answers are streamed as JSON Lines, in the
+    order of the questions; a question that cannot be asked has an `error` in its place."""
     questions = _questions(await request.body(), request.headers.get("content-type", ""), service.settings.max_batch)
     if service.batches >= _MOST_BATCHES:
         raise busy(service.pool.retry_seconds())
@@ -218,12 +212,10 @@ def _listed_questions(text: str) -> Sequence[Question]:
 
 
 @router.post(
-    "/retrieve",
-    summary="Find passages for an agent",
-    description="Ranked passages with their authority, and a context made of them within a token budget.",
-    responses={200: gives(RetrievalJson, "What was found.")},
+    "/retrieve", summary="Find passages for an agent", responses={200: gives(RetrievalJson, "What was found.")}
 )
 async def retrieve(request: Request, body: RetrieveBody, service: Served) -> Response:
+    """Ranked passages with their authority, and a context made of them within a token budget."""
     filters = plain(body.filters) if body.filters else {}
     if body.document_types:
         if "document_type" in filters:
@@ -245,6 +237,7 @@ async def retrieve(request: Request, body: RetrieveBody, service: Served) -> Res
 
 
 async def hook(request: Request, body: HookBody, service: Served) -> Response:
+    """The same as /retrieve, with the fields that workflows send. Its path is a setting."""
     return await retrieve(request, RetrieveBody(**body.model_dump()), service)
 
 
@@ -257,25 +250,20 @@ def webhook_router(path: str) -> APIRouter:
     router.post(
         path,
         summary="Find passages for a workflow",
-        description="The same as /retrieve, with the fields that workflows send. Its path is a setting.",
         responses={200: gives(RetrievalJson, "What was found.")},
     )(hook)
     return router
 
 
 @router.post(
-    "/verify",
-    summary="Verify citations",
-    description=(
-        "Slices the documents again, and compares with what an answer cites, character by character: its sentences, "
-        "the sides of its conflicts, and the nearest evidence of an abstention. `verified` is true only when something "
-        "was checked and all of it holds. Under `results`, an answer or abstention that cites nothing is fine too, so "
-        "that the results of a batch can be checked as they are; an empty list is not verified."
-    ),
-    responses={200: gives(VerifiedJson, "What holds and what does not.")},
+    "/verify", summary="Verify citations", responses={200: gives(VerifiedJson, "What holds and what does not.")}
 )
 @in_pool
 def verify(request: Request, body: VerifyBody, service: Served) -> Response:
+    """Slices the documents again, and compares with what an answer cites, character by character: its sentences, the
+    sides of its conflicts, and the nearest evidence of an abstention. `verified` is true only when something was
+    checked and all of it holds. Under `results`, an answer or abstention that cites nothing is fine too, so that the
+    results of a batch can be checked as they are; an empty list is not verified."""
     if body.is_ambiguous:
         hint = "Send one answer, or several as `results`."
         raise HttpFault(422, "ambiguous", "one answer and a list of them: only one would be checked", hint=hint)

@@ -224,6 +224,8 @@ def _complete(document: dict[str, Any], *, keys: bool) -> None:
         for operation in methods.values():
             if path in OPEN:
                 operation["security"] = []
+            if "description" in operation:  # the docstring of a route, whose lines are those of its file
+                operation["description"] = " ".join(operation["description"].split())
             for status, response in operation["responses"].items():
                 names = ["X-Request-Id", *([_HEADERS_OF[status]] if status in _HEADERS_OF else [])]
                 response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}

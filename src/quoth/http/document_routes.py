@@ -77,11 +77,11 @@ def listing(
 @router.get(
     "/documents/{doc_id:path}/text",
     summary="Read a document's text",
-    description="The canonical text that all offsets count in, as UTF-8.",
     responses={200: {"description": "The text.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 @in_pool
 def text(request: Request, doc_id: str, service: Served) -> Response:
+    """The canonical text that all offsets count in, as UTF-8."""
     document = service.quoth.document(doc_id)
     if document is None:
         raise no_document(doc_id)
@@ -91,7 +91,6 @@ def text(request: Request, doc_id: str, service: Served) -> Response:
 @router.get(
     "/documents/{doc_id:path}/original",
     summary="Download the original file",
-    description="The bytes that were ingested, as an attachment.",
     response_class=Response,
     responses={
         200: {"description": "The file.", "content": dict.fromkeys(_FILES, _BYTES)},
@@ -100,6 +99,7 @@ def text(request: Request, doc_id: str, service: Served) -> Response:
 )
 @in_pool
 def original(request: Request, doc_id: str, service: Served) -> Response:
+    """The bytes that were ingested, as an attachment."""
     info = service.described(doc_id)
     name = quote(doc_id.rpartition("/")[2], safe="")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
@@ -174,9 +174,6 @@ def document(request: Request, doc_id: str, service: Served) -> Response:
     "/documents/{doc_id:path}",
     status_code=202,
     summary="Upload a document",
-    description=(
-        "The body is the file as it is. What the query says of it is kept beside it; its own front matter wins."
-    ),
     responses=_ACCEPTED,
     openapi_extra={
         "requestBody": {
@@ -186,6 +183,7 @@ def document(request: Request, doc_id: str, service: Served) -> Response:
     },
 )
 async def upload(request: Request, doc_id: str, service: Served, metadata: Annotated[UploadQuery, Query()]) -> Response:
+    """The body is the file as it is. What the query says of it is kept beside it; its own front matter wins."""
     uploads = _uploads(service)
     checked_id(doc_id)
     given = metadata.model_dump(exclude={"tag"}) | {"tags": _tags(metadata.tag or []) or None}
@@ -205,17 +203,10 @@ async def upload(request: Request, doc_id: str, service: Served, metadata: Annot
         raise
 
 
-@router.delete(
-    "/documents/{doc_id:path}",
-    status_code=202,
-    summary="Remove a document",
-    description=(
-        "From the index, and its file where it was uploaded. A file that was ingested from a folder stays there, and "
-        "the next ingest of that folder brings the document back; `notes` of the job say so."
-    ),
-    responses=_ACCEPTED,
-)
+@router.delete("/documents/{doc_id:path}", status_code=202, summary="Remove a document", responses=_ACCEPTED)
 async def remove(request: Request, doc_id: str, service: Served) -> Response:
+    """From the index, and its file where it was uploaded. A file that was ingested from a folder stays there, and the
+    next ingest of that folder brings the document back; `notes` of the job say so."""
     uploads = _uploads(service)
     job_id = uploads.jobs.new_id()
     with _storage_faults():

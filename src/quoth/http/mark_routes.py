@@ -32,12 +32,6 @@ MOST_MARKS = 100_000
     "/marks",
     status_code=201,
     summary="Mark an answer right or wrong",
-    description=(
-        "The question is asked again, and stored as a labelled one that `quoth calibrate` takes. A right answer is "
-        "stored with its sentences as gold. One that is wrong counts as a question that should not have been answered, "
-        "unless `gold` names the places that do answer it. An abstention that is wrong can only be stored with `gold`. "
-        "With `index` and `quoted` of the answer that was seen, no other answer is marked."
-    ),
     responses={
         201: gives(MarkedJson, "Stored, or why not."),
         409: gives(ErrorJson, "The question has another answer by now."),
@@ -46,6 +40,10 @@ MOST_MARKS = 100_000
 )
 @in_pool
 def mark(request: Request, body: MarkBody, service: Served) -> Response:
+    """The question is asked again, and stored as a labelled one that `quoth calibrate` takes. A right answer is stored
+    with its sentences as gold. One that is wrong counts as a question that should not have been answered, unless `gold`
+    names the places that do answer it. An abstention that is wrong can only be stored with `gold`. With `index` and
+    `quoted` of the answer that was seen, no other answer is marked."""
     filters = plain(body.filters) if body.filters else {}
     if body.gold and body.verdict is Verdict.RIGHT:
         hint = "Mark it wrong, or leave gold out."

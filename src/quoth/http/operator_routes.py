@@ -30,14 +30,12 @@ async def health() -> Response:
 @router.get(
     "/readyz",
     summary="Can it answer?",
-    description=(
-        "Whether the store can be reached, there is an index, and its model is loaded. A service on a cluster answers "
-        "without the shards named in `degraded`, and says so in each answer; `notes` are for operators, and say "
-        "whether a generation was published that could not be taken into service."
-    ),
     responses={200: gives(ReadinessJson, "It can."), 503: gives(ReadinessJson, "Not yet, or not now.")},
 )
 async def ready(service: Served) -> Response:
+    """Whether the store can be reached, there is an index, and its model is loaded. A service on a cluster answers
+    without the shards named in `degraded`, and says so in each answer; `notes` are for operators, and say whether a
+    generation was published that could not be taken into service."""
     checks = await service.readiness() or {"store": False, "index": False, "model": False}
     is_ready = all(checks.values())
     shards = service.cluster.states() if service.cluster is not None else ()

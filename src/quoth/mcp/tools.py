@@ -172,12 +172,8 @@ def tools_for(quoth: Quoth, catalog: DocumentCatalog) -> tuple[QuothTool, ...]:
     return (
         _tool(ask, quoth, title="Ask a question", given=AskInput, gives=AnswerJson, texts=answer_texts),
         _tool(retrieve, quoth, title="Find passages", given=RetrieveInput, gives=RetrievalJson, texts=retrieval_texts),
-        _tool(
-            verify, quoth, title="Verify citations", given=VerifyInput, gives=VerificationJson, texts=_verified_texts
-        ),
-        _tool(
-            list_documents, catalog, title="List documents", given=ListInput, gives=ListingJson, texts=_listing_texts
-        ),
+        _tool(verify, quoth, title="Verify citations", given=VerifyInput, gives=VerificationJson, texts=_verify_texts),
+        _tool(list_documents, catalog, title="List documents", given=ListInput, gives=ListingJson, texts=_list_texts),
         _tool(read_span, quoth, title="Read a slice", given=SpanInput, gives=QuotedSpanJson, texts=_span_texts),
     )
 
@@ -314,7 +310,7 @@ def retrieval_texts(retrieval: Mapping[str, Any]) -> list[str]:
     return [*([retrieval["context"]] if retrieval["context"] else []), *texts]
 
 
-def _verified_texts(verification: Mapping[str, Any]) -> list[str]:
+def _verify_texts(verification: Mapping[str, Any]) -> list[str]:
     count = verification["citations"]
     exact = f"{count - len(verification['failures'])} of {count} citations are exact."
     wrong = [
@@ -324,7 +320,7 @@ def _verified_texts(verification: Mapping[str, Any]) -> list[str]:
     return ["\n".join([exact, *wrong])]
 
 
-def _listing_texts(listing: Mapping[str, Any]) -> list[str]:
+def _list_texts(listing: Mapping[str, Any]) -> list[str]:
     documents, total = listing["documents"], listing["total"]
     lines = [f"{len(documents)} of {total} documents:" if documents else f"None of {total} documents."]
     lines += [_document(document) for document in documents]
