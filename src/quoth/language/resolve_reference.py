@@ -91,7 +91,7 @@ def resolve(reference: Reference, outline: SectionIndex, *, near: tuple[str, ...
         if ranked:
             best = min(rank for rank, _ in ranked)
             meant = [target for rank, target in ranked if rank == best]
-            shared = [_shared(target.section, near) for target in meant]
+            shared = [len(shared_headings([target.section, near])) for target in meant]
             return meant[shared.index(max(shared))] if shared.count(max(shared)) == 1 else None
     return None
 
@@ -105,9 +105,10 @@ def _clause(opening: str) -> re.Match[str] | None:
     return None if measured and measured[0].span.start == 0 else found
 
 
-def _shared(path: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """Return how many headings two sections have in common."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False)))
+def shared_headings(sections: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the headings that all of these sections have in common, outermost first."""
+    levels = zip(*sections, strict=False)
+    return tuple(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
 
 
 def _matches(found: re.Match[str], reference: Reference) -> tuple[int, bool, bool] | None:

@@ -164,7 +164,7 @@ def quality_json(quality: Quality) -> dict[str, Any]:
     return {
         "status": quality.status.value,
         "measures": {
-            measure.value: {"value": _rounded(quality.value(measure)), "grade": quality.grade(measure).value}
+            measure.value: {"value": round(quality.value(measure), DECIMALS), "grade": quality.grade(measure).value}
             for measure in QualityMeasure
         },
         "sources": _sources_json(quality.sources),
@@ -177,7 +177,7 @@ def summary_json(summary: QualitySummary) -> dict[str, Any]:
     return {
         "queries": summary.queries,
         "measures": {
-            measure.value: {name: _rounded(value) for name, value in asdict(figures).items()}
+            measure.value: {name: round(value, DECIMALS) for name, value in asdict(figures).items()}
             for measure, figures in summary.measures.items()
         },
         "sources": _sources_json(summary.sources),
@@ -189,10 +189,9 @@ def summary_json(summary: QualitySummary) -> dict[str, Any]:
 
 def _sources_json(sources: Mapping[FoundBy, SourceRelevance]) -> dict[str, Any]:
     return {
-        source.value: {"count": tally.count, "mean_relevance": None if tally.mean is None else _rounded(tally.mean)}
+        source.value: {
+            "count": tally.count,
+            "mean_relevance": None if tally.mean is None else round(tally.mean, DECIMALS),
+        }
         for source, tally in sources.items()
     }
-
-
-def _rounded(value: float) -> float:
-    return round(value, DECIMALS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -284,15 +284,12 @@ def _warning(
         warnings.append("No passage is clearly relevant; these come nearest and may not hold the answer.")
     if chosen:
         best = max(chosen, key=lambda found: (found.relevance, found.order))
-        warnings += _superseded(best, {found.passage.doc_id for found in chosen})
+        if by := supersessions(best.document.metadata, best.sentences[0].sentence.section):
+            shown = any(found.passage.doc_id == each.by for found in chosen for each in by)
+            where = "see what replaces it" if shown else "what replaces it is not shown here"
+            names = ", ".join(each.by for each in by)
+            warnings.append(f"The most relevant passage has been superseded by {names}; {where}.")
     sides = {statement.sentence.id for conflict in conflicts for statement in conflict.statements}
     if sides - {inside.sentence.id for found in chosen for inside in found.sentences}:
         warnings.append("There is no room for every side of a conflict; raise context.max.")
     return " ".join(warnings) or None
-
-
-def _superseded(best: FoundPassage, shown: Collection[str]) -> Iterator[str]:
-    by = supersessions(best.document.metadata, best.sentences[0].sentence.section)
-    if by:
-        where = "see what replaces it" if any(each.by in shown for each in by) else "what replaces it is not shown here"
-        yield f"The most relevant passage has been superseded by {', '.join(each.by for each in by)}; {where}."

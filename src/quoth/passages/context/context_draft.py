@@ -29,6 +29,8 @@ _LEAST = 40
 """Tokens of the shortest block: a header takes most of them."""
 _MOST_CHARACTERS = 8
 """Characters per token, on average, that no readable text exceeds."""
+_ADDED = 1_000_000
+"""The rank of what was added: behind everything that was found."""
 
 
 class ContextDraft:
@@ -56,6 +58,28 @@ class ContextDraft:
     def add(self, excerpt: Excerpt) -> bool:
         """Add an excerpt if it fits; return whether it did."""
         return self.change((*self.excerpts, excerpt))
+
+    def explain(
+        self,
+        doc_id: str,
+        spans: Iterable[Span],
+        section: tuple[str, ...],
+        *,
+        page: int | None,
+        reason: BlockReason,
+        because: str,
+        rank: int,
+    ) -> None:
+        """Add the first of `spans` that fits and is not held yet: it was not found, but explains what was."""
+        about = self.sources.about(doc_id, section)
+        for span in spans:
+            if self.holds(doc_id, span) or not self.has_room(doc_id, span):
+                continue
+            passages = self.sources.source(doc_id).passages
+            inside = tuple(passage.id for passage in passages if passage.span.overlaps(span))
+            excerpt = Excerpt(doc_id, span, section, page, *about, inside, reason, because, _ADDED + rank)
+            if self.add(excerpt):
+                return
 
     def change(self, excerpts: tuple[Excerpt, ...]) -> bool:
         """Hold these excerpts instead, joined, if they fit; return whether they did."""
@@ -152,10 +176,6 @@ def _successor(supersession: Supersession, block: ContextBlock, names: Mapping[s
     return named if whole else f"{named} for {one_line(supersession.section or '')}"
 
 
-ADDED = 1_000_000
-"""The rank of what was added: behind everything that was found."""
-
-
 @dataclass(frozen=True, slots=True)
 class SeenSentence:
     """A sentence of the draft; `best` if it is the best sentence of a found passage."""
@@ -184,21 +204,3 @@ def sentences_in(found: Sequence[FoundPassage], draft: ContextDraft) -> list[See
         for info, sentence in reversed(once.values())
         if sentence.kind is not RegionKind.HEADING and draft.holds(info.id, sentence.quote.span)
     ]
-
-
-def added_excerpt(
-    doc_id: str,
-    span: Span,
-    section: tuple[str, ...],
-    draft: ContextDraft,
-    *,
-    page: int | None,
-    reason: BlockReason,
-    because: str,
-    rank: int,
-) -> Excerpt:
-    """Return an excerpt that was not found but is referred to, with the passages that it lies in."""
-    authority, superseded_by = draft.sources.about(doc_id, section)
-    passages = draft.sources.source(doc_id).passages
-    inside = tuple(passage.id for passage in passages if passage.span.overlaps(span))
-    return Excerpt(doc_id, span, section, page, authority, superseded_by, inside, reason, because, rank)

@@ -20,8 +20,6 @@ SectionAuthority = Callable[[DocumentInfo, tuple[str, ...]], tuple[str | None, t
 
 MOST_SENTENCES = 20_000
 """The most sentences of a document that is read sentence by sentence; longer documents give only passages."""
-
-
 _OPENING = 40
 """Characters of a sentence that show whether it is a numbered clause."""
 _KEPT_SENTENCES = 40_000

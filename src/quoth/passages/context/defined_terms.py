@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, groupby
 
 from quoth.language.definitions import term_key, terms_used
-from quoth.passages.context.context_draft import ADDED, ContextDraft, SeenSentence, added_excerpt
+from quoth.passages.context.context_draft import ContextDraft, SeenSentence
 from quoth.passages.context.context_sources import by_term, defined_keys
 from quoth.passages.context.excerpts import DEFINITION_OF, ending
 from quoth.types import NO_FILTERS, BlockReason, Query, Sentence, Span
@@ -52,28 +52,18 @@ class DefinedTerms:
     def follow(self, *, best: bool) -> None:
         """Add the definitions that fit, of the terms in the best sentences or of the other terms."""
         for key in self._wanted[best]:
-            use = self._used[key]
             self._added += 1
-            sentence = self._definition(key, use.document)
+            sentence = self._definition(key, self._used[key].document)
             if sentence is not None and not self._draft.holds(sentence.doc_id, sentence.quote.span):
-                self._add(use.term, sentence)
-
-    def _add(self, term: str, sentence: Sentence) -> None:
-        for span in dict.fromkeys((self._completed(sentence), sentence.quote.span)):
-            if self._draft.holds(sentence.doc_id, span) or not self._draft.has_room(sentence.doc_id, span):
-                continue
-            excerpt = added_excerpt(
-                sentence.doc_id,
-                span,
-                sentence.section,
-                self._draft,
-                page=sentence.page,
-                reason=BlockReason.DEFINITION,
-                because=DEFINITION_OF + term,
-                rank=ADDED + _BEHIND_REFERENCES + self._added,
-            )
-            if self._draft.add(excerpt):
-                return
+                self._draft.explain(
+                    sentence.doc_id,
+                    dict.fromkeys((self._completed(sentence), sentence.quote.span)),
+                    sentence.section,
+                    page=sentence.page,
+                    reason=BlockReason.DEFINITION,
+                    because=DEFINITION_OF + self._used[key].term,
+                    rank=_BEHIND_REFERENCES + self._added,
+                )
 
     def _terms_of(self, sentences: Sequence[Sentence]) -> dict[_Key, None]:
         """Return the undefined terms of the sentences, in the order of the sentences, the longest of each first."""

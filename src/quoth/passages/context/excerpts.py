@@ -6,11 +6,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from quoth.answer.companions import companions_of
 from quoth.answer.verification import verify_quote
 from quoth.errors import OffsetMismatch
+from quoth.language.resolve_reference import shared_headings
 from quoth.language.words import count_tokens
 from quoth.passages.context.context_sources import SourceText, SourceTexts
 from quoth.types import BlockReason, ContextBlock, RegionKind, Sentence, Span, Supersession
@@ -79,7 +79,7 @@ def _both(first: Excerpt, second: Excerpt) -> Excerpt:
     return replace(
         first,
         span=Span(first.span.start, max(first.span.end, second.span.end)),
-        section=_shared([first.section, second.section]),
+        section=shared_headings([first.section, second.section]),
         superseded_by=tuple(dict.fromkeys((*first.superseded_by, *second.superseded_by))),
         passages=tuple(dict.fromkeys((*first.passages, *second.passages))),
         reason=min(first.reason, second.reason, key=_REASONS.index),
@@ -92,12 +92,6 @@ def _because(first: Excerpt, second: Excerpt) -> str:
     if first.reason is second.reason is BlockReason.DEFINITION:
         return f"{first.because}, {second.because.removeprefix(DEFINITION_OF)}"
     return f"{first.because}; {second.because}"
-
-
-def _shared(sections: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the headings that all of these sections share."""
-    levels = zip(*sections, strict=False)
-    return tuple(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
 
 
 def block_of(excerpt: Excerpt, sources: SourceTexts, *, tokens: int) -> ContextBlock:
@@ -115,7 +109,7 @@ def block_of(excerpt: Excerpt, sources: SourceTexts, *, tokens: int) -> ContextB
         document=info,
         span=excerpt.span,
         content=content,
-        section=_shared(stated) if stated else excerpt.section,
+        section=shared_headings(stated) if stated else excerpt.section,
         page=inside[0].page if inside else excerpt.page,
         authority=excerpt.authority,
         superseded_by=tuple(dict.fromkeys((*excerpt.superseded_by, *replaced))),

@@ -7,7 +7,7 @@ left goes to the best passages. Only a passage whose best sentence does not fit 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from quoth.answer.verification import verify_quote
@@ -23,13 +23,13 @@ _FEWEST = 0.7
 """Tokens for each estimated one; a counter that counts still fewer is only given less room than there is."""
 
 
+@dataclass(frozen=True, eq=False)  # without slots, for what is worked out when it is first asked for
 class WantedPassage:
     """A found passage, with the excerpt that it makes when given whole."""
 
-    def __init__(self, found: FoundPassage, excerpt: Excerpt, source: SourceText) -> None:
-        self.found = found
-        self.excerpt = excerpt
-        self.source = source
+    found: FoundPassage
+    excerpt: Excerpt
+    source: SourceText
 
     @cached_property
     def reaches(self) -> tuple[Span, ...]:
@@ -118,15 +118,11 @@ def _wanted_passages(found: Sequence[FoundPassage], draft: ContextDraft) -> Iter
         source = draft.sources.source(one.document.id)
         verify_quote(source.document, Quote(one.passage.span, one.content))
         text = " ".join(one.content.split())
-        if text in given and _says_the_same(given[text], one):
+        other = given.setdefault(text, one)
+        # A passage in force never repeats a replaced passage.
+        if other.document.id != one.document.id and (one.superseded_by or not other.superseded_by):
             continue
-        given.setdefault(text, one)
         yield WantedPassage(one, _excerpt(one, rank, source), source)
-
-
-def _says_the_same(given: FoundPassage, one: FoundPassage) -> bool:
-    """Return whether `one` only repeats another document. A passage in force never repeats a replaced passage."""
-    return given.document.id != one.document.id and not (given.superseded_by and not one.superseded_by)
 
 
 def _excerpt(one: FoundPassage, rank: int, source: SourceText) -> Excerpt:

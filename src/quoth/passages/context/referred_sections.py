@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from quoth.domain.profile import parse_profile
 from quoth.language.references import OUTER_LABELS, Reference, references
 from quoth.language.resolve_reference import find_document, resolve
 from quoth.language.words import count_tokens
-from quoth.passages.context.context_draft import ADDED, ContextDraft, SeenSentence, added_excerpt
+from quoth.passages.context.context_draft import ContextDraft, SeenSentence
 from quoth.passages.context.context_sources import SourceText
 from quoth.passages.context.excerpts import ending
 from quoth.types import BlockReason, DocumentInfo, RegionKind, Span
@@ -67,23 +68,16 @@ class ReferredSections:
         target = resolve(reference, source.outline, near=near)
         if target is None:
             return
-        for span in _spans(source, target.positions, reference.item, whole=not seen.best):
-            if self._draft.holds(doc_id, span):
-                return
-            if not self._draft.has_room(doc_id, span):
-                continue
-            excerpt = added_excerpt(
-                doc_id,
-                span,
-                target.section,
-                self._draft,
-                page=next((passage.page for passage in source.passages if passage.span.start == span.start), None),
-                reason=BlockReason.REFERENCE,
-                because=reference.name,
-                rank=ADDED + len(self._looked_up),
-            )
-            if self._draft.add(excerpt):
-                return
+        spans = _spans(source, target.positions, reference.item, whole=not seen.best)
+        self._draft.explain(
+            doc_id,
+            takewhile(lambda span: not self._draft.holds(doc_id, span), spans),
+            target.section,
+            page=None if source.sentences else source.passages[target.positions[0]].page,
+            reason=BlockReason.REFERENCE,
+            because=reference.name,
+            rank=len(self._looked_up),
+        )
 
 
 def _spans(source: SourceText, positions: range, item: str, *, whole: bool) -> Iterator[Span]:
