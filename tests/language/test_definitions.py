@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.language.definitions import defined_terms, defines, term_key, terms_used
+from quoth.language.definitions import defined_terms, term_key, terms_used
 
 DEFINITIONS = ("ARTICLE I. DEFINITIONS", "Section 1.1 Terms")
 
@@ -27,7 +27,7 @@ DEFINITIONS = ("ARTICLE I. DEFINITIONS", "Section 1.1 Terms")
     ],
 )
 def test_a_sentence_defines_a_term(sentence: str, term: str) -> None:
-    assert defines(sentence, ()) == term
+    assert defined_terms(sentence, ())[0] == term
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_a_sentence_defines_a_term(sentence: str, term: str) -> None:
     ],
 )
 def test_under_its_heading_a_definition_needs_no_quotation_marks(sentence: str, term: str) -> None:
-    assert defines(sentence, DEFINITIONS) == term
-    assert defines(sentence, ("Fences",)) is None
+    assert defined_terms(sentence, DEFINITIONS)[0] == term
+    assert defined_terms(sentence, ("Fences",)) == ()
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_under_its_heading_a_definition_needs_no_quotation_marks(sentence: str, 
     ],
 )
 def test_other_sentences_define_nothing(sentence: str) -> None:
-    assert defines(sentence, DEFINITIONS) is None
+    assert defined_terms(sentence, DEFINITIONS) == ()
 
 
 def test_a_sentence_may_define_several_terms() -> None:

@@ -6,12 +6,9 @@ references, units, months, companies), never the vocabulary of one corpus.
 
 from __future__ import annotations
 
+from quoth.language.words import word_set
 
-def _words(lines: str) -> frozenset[str]:
-    return frozenset(lines.split())
-
-
-NEVER_LAST = _words("""
+NEVER_LAST = word_set("""
     e.g i.e eg ie cf viz vs v approx ca circa c.a esp incl excl resp aka a.k.a
     mr mrs ms messrs mme mlle dr prof rev hon sen rep gov gen col maj capt lt cmdr sgt cpl pvt adm fr supt pres
     subsp ssp subg var cv pv mt wm
@@ -19,7 +16,7 @@ NEVER_LAST = _words("""
 """)
 """Always goes on to what it qualifies, whatever stands next."""
 
-BEFORE_A_NUMBER = _words("""
+BEFORE_A_NUMBER = word_set("""
     no nos nr fig figs tab tabs eq eqs eqn eqns ref refs vol vols p pp pg pgs ch chap chaps chs
     sec secs sect sects art arts para paras par pars cl cls reg regs subsec subpara sched app apps appx ex exh
     pt pts ser bk ed eds pl stat tbl lic inst nom cat acc
@@ -35,7 +32,7 @@ BEFORE_A_NUMBER = _words("""
 """)
 """Goes on when a number, a letter in parentheses or a roman numeral follows; otherwise it may be a last word."""
 
-MAY_BE_LAST = _words("""
+MAY_BE_LAST = word_set("""
     etc al inc ltd co corp llc llp lp plc gmbh pty bros assn assoc dept univ inst jr sr esq phd
     sp spp nov ined hort bot
     a.m p.m am pm b.c a.d b.c.e c.e
@@ -48,9 +45,9 @@ MAY_BE_LAST = _words("""
 """)
 """Carries a period of its own, and may also end a sentence: what follows decides. SI units carry none."""
 
-COMPANY_FORMS = _words("inc ltd co corp llc llp lp plc gmbh pty bros l.p l.l.c l.l.p s.a n.v p.c p.a a.g s.p.a")
+COMPANY_FORMS = word_set("inc ltd co corp llc llp lp plc gmbh pty bros l.p l.l.c l.l.p s.a n.v p.c p.a a.g s.p.a")
 
-MONTHS = _words("""
+MONTHS = word_set("""
     january february march april may june july august september october november december
     jan feb mar apr jun jul aug sep sept oct nov dec
     januar februar märz mai juni juli oktober dezember jänner
@@ -59,13 +56,13 @@ MONTHS = _words("""
     januari februari maart augustus maj avgust
 """)
 
-TIME_NAMES = _words("""
+TIME_NAMES = word_set("""
     est edt cst cdt mst mdt pst pdt gmt utc cet cest bst eastern central mountain pacific
     monday tuesday wednesday thursday friday saturday sunday
 """)
 """What goes on after `6 a.m.`: a zone or a day."""
 
-SENTENCE_STARTERS = _words("""
+SENTENCE_STARTERS = word_set("""
     the this these those that there then they their theirs it its he she his her hers we our ours you your i my
     a an all any another both each either every few fewer less many more most much neither no none one other
     several some such
@@ -83,7 +80,7 @@ SENTENCE_STARTERS = _words("""
 """)
 """Function words which, capitalised after a period, open a sentence rather than continue a name."""
 
-NEGATIONS = _words("""
+NEGATIONS = word_set("""
     no not none nor neither never nothing nobody cannot can't don't doesn't won't mustn't shouldn't isn't aren't
     without unless except excepting exclude excludes excluded excluding exclusion exclusions
     avoid avoids refrain fail fails failure lack absence stop prevent prevents restrict restricted restrictions
@@ -92,4 +89,4 @@ NEGATIONS = _words("""
 """)
 """Words that can turn what they introduce into its opposite."""
 
-SPEECH_VERBS = _words("said says asked asks wrote writes replied replies added adds answered explained noted notes")
+SPEECH_VERBS = word_set("said says asked asks wrote writes replied replies added adds answered explained noted notes")

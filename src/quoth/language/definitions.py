@@ -82,11 +82,6 @@ def _marked_terms(sentence: str) -> Iterator[str]:
             yield from _unquoted(naming["terms"])
 
 
-def defines(sentence: str, section: tuple[str, ...]) -> str | None:
-    """Return the first term that a sentence defines, None when it defines none."""
-    return next(iter(defined_terms(sentence, section)), None)
-
-
 def term_key(term: str) -> tuple[str, ...]:
     """Return the words of a term for comparison, folded and in the singular."""
     return tuple(singular(word) for word in _KEY_WORD.findall(fold(term)))

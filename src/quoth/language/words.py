@@ -56,8 +56,11 @@ def listed(texts: Sequence[str], joint: str) -> str:
     return f" {joint} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
-FUNCTION_WORDS = frozenset(
-    """
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS = word_set("""
     a about above according across after again against all almost along already also although always am among an and
     another any anyone anything are aren't around as at away be became because become becomes been before being below
     besides between both but by can can't cannot could couldn't did didn't do does doesn't doing don't done down during
@@ -75,13 +78,10 @@ FUNCTION_WORDS = frozenset(
     yourself
     describe explain list name give tell show state define discuss compare identify summarize summarise find provide
     mention mentions mentioned mean means called
-    """.split()
-)
+""")
 
-POLAR_OPENERS = frozenset(
-    "am are can could did do does had has have is may might must shall should was were will would".split()
-)
-CONDITIONALS = frozenset("if when whenever suppose assuming given unless provided with".split())
+POLAR_OPENERS = word_set("am are can could did do does had has have is may might must shall should was were will would")
+CONDITIONALS = word_set("if when whenever suppose assuming given unless provided with")
 
 CONTRACTIONS = {
     "can't": "cannot",
@@ -90,8 +90,7 @@ CONTRACTIONS = {
     **{"n't": " not", "'re": " are", "'ve": " have", "'ll": " will", "i'm": "i am", "'d": " would"},
 }
 
-FIXED_PAIRS = frozenset(
-    """
+FIXED_PAIRS = word_set("""
     advantages/disadvantages arts/crafts assets/liabilities back/forth bed/breakfast benefits/drawbacks black/white
     checks/balances command/control conditions/restrictions copy/paste costs/benefits covenants/conditions
     covenants/restrictions cut/fill day/night dos/don'ts ebb/flow fair/equitable food/beverage food/drink full/final
@@ -102,10 +101,8 @@ FIXED_PAIRS = frozenset(
     rights/obligations risks/benefits rock/roll room/board rules/regulations sales/marketing salt/pepper
     science/technology search/rescue storage/handling strengths/weaknesses supply/demand terms/conditions time/materials
     track/field trial/error up/down ups/downs wear/tear weights/measures
-    """.split()
-)
+""")
 """`A/B` for words that make one expression with `and` between them: not two subjects."""
-
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]|_")
 _WHOLE_WORD = 8
