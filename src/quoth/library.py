@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from quoth.documents.files import CorpusFiles
     from quoth.documents.ingest_report import IngestReport
 
-
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 

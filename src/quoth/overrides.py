@@ -18,6 +18,7 @@ NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_STORE", "QUOTH_CACHE_DIR", "QUOT
 """Variables that begin with `QUOTH_` but are no settings."""
 _REMOVED = {"cache.redis_url": "Delete it: each process caches in its own memory; see cache.memory_mb."}
 """Hints for keys that only earlier versions had."""
+_TYPE_NAMES = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
 MOST_YAML_VALUES = 1_000_000
 """How many values a YAML text may hold once aliases are expanded: ten lines can expand to a billion."""
 
@@ -148,7 +149,7 @@ def _checked(value: object, wanted: Any, *, label: str) -> object:  # noqa: ANN4
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        raise SettingsError(f"{label} must be {_type_name(wanted)}, not {value!r}", hint="See docs/settings.md.")
+        raise SettingsError(f"{label} must be {_TYPE_NAMES[wanted]}, not {value!r}", hint="See docs/settings.md.")
     return value
 
 
@@ -157,10 +158,6 @@ def _check_range(value: object, limits: Mapping[str, Any], *, label: str) -> Non
         raise SettingsError(f"{label} is {value!r}", hint=f"Choose one of: {', '.join(limits['choices'])}.")
     if "low" in limits and isinstance(value, int | float) and not limits["low"] <= value <= limits["high"]:
         raise SettingsError(f"{label} is {value}", hint=f"It must lie between {limits['low']} and {limits['high']}.")
-
-
-def _type_name(wanted: type) -> str:
-    return {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text"}[wanted.__name__]
 
 
 def _unknown(message: str, name: str, known: Collection[str]) -> SettingsError:

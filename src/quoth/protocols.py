@@ -32,7 +32,6 @@ from quoth.types import (
 Progress = Callable[[str, int, int], None]
 """Called with (description of the work, number done, total); a total of 0 means unknown."""
 
-
 Neighbours = tuple[Sentence | None, Sentence | None]
 """The sentence before and the sentence after."""
 
@@ -40,12 +39,9 @@ Neighbours = tuple[Sentence | None, Sentence | None]
 class Embedder(Protocol):
     """Turns texts into unit-length vectors, a row for each text, in the same order."""
 
-    @property
-    def identity(self) -> ModelIdentity: ...
-
-    @property
-    def has_tokens(self) -> bool:
-        """Whether this model's tokens can be stored and compared."""
+    identity: ModelIdentity
+    has_tokens: bool
+    """Whether this model's tokens can be stored and compared."""
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
         """Return a row for each text, and the codes of its tokens; empty for a model without tokens."""
@@ -68,10 +64,8 @@ class LlmReranker(Protocol):
     """A language model that scores how well passages answer a question. Raises `ProviderFault` when it fails."""
 
     name: str
-
-    @property
-    def max_passages(self) -> int:
-        """The largest number of passages in a request."""
+    max_passages: int
+    """The largest number of passages in a request."""
 
     def score(self, question: str, passages: Sequence[tuple[str, str]]) -> tuple[list[LlmScore], Usage]:
         """Return a score for each passage (id, text), in the same order, and what the request used."""

@@ -43,14 +43,12 @@ class _Dated:
         successors = {successor.by for document in documents for successor in document.metadata.superseded_by}
         known = self._reader.documents(successors) if successors else ()
         later = {document.id for document in known if not _in_effect(document.metadata, self._day)}
-        return [replace(document, metadata=_without(document.metadata, later)) for document in documents]
+        dated = []
+        for document in documents:
+            kept = tuple(successor for successor in document.metadata.superseded_by if successor.by not in later)
+            dated.append(replace(document, metadata=replace(document.metadata, superseded_by=kept)))
+        return dated
 
 
 def _in_effect(metadata: Metadata, day: str) -> bool:
     return (metadata.effective_date or "") <= day
-
-
-def _without(metadata: Metadata, later: Collection[str]) -> Metadata:
-    return replace(
-        metadata, superseded_by=tuple(successor for successor in metadata.superseded_by if successor.by not in later)
-    )

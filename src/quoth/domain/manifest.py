@@ -13,7 +13,7 @@ from typing import Any
 
 from quoth.errors import SettingsError
 from quoth.overrides import parse_yaml
-from quoth.types import Metadata, Supersession, Tags
+from quoth.types import Metadata, Supersession
 
 MANIFEST_NAME = "corpus.yaml"
 BESIDE = ".meta.yaml"
@@ -130,10 +130,15 @@ def metadata(fields: Mapping[str, Any], *, source: str, facets: Collection[str])
         document_type=_text(fields, "document_type", source),
         is_binding=_flag(fields, "is_binding", source),
         effective_date=_iso_date(fields, "effective_date", source),
-        superseded_by=_supersessions(fields.get("superseded_by"), source),
+        superseded_by=tuple(_supersession(entry, source) for entry in _listed(fields.get("superseded_by"))),
         language=_text(fields, "language", source),
-        tags=_tags(fields, facets, source),
+        tags={facet: _tag_values(value, source) for facet, value in with_tags(fields, facets).get("tags", {}).items()},
     )
+
+
+def _listed(value: object) -> list[object]:
+    """Return a list as it is, nothing as an empty list, and a single value as a list of one."""
+    return [] if value is None else value if isinstance(value, list) else [value]
 
 
 def _wrong(source: str, key: str, wanted: str, value: object) -> SettingsError:
@@ -178,13 +183,6 @@ def _iso_date(fields: Mapping[str, Any], key: str, source: str) -> str | None:
         raise _wrong(source, key, "a date such as 2022-04-01", value) from error
 
 
-def _supersessions(value: object, source: str) -> tuple[Supersession, ...]:
-    if value is None:
-        return ()
-    entries = value if isinstance(value, list) else [value]
-    return tuple(_supersession(entry, source) for entry in entries)
-
-
 def _supersession(entry: object, source: str) -> Supersession:
     if isinstance(entry, str):
         return Supersession(by=_whole(entry, source, "superseded_by"), section=None)
@@ -193,11 +191,6 @@ def _supersession(entry: object, source: str) -> Supersession:
         by = _whole(entry["by"], source, "superseded_by")
         return Supersession(by, None if section is None else _whole(str(section), source, "superseded_by"))
     raise _wrong(source, "superseded_by", "a document id, or a list of {section, by}", entry)
-
-
-def _tags(fields: Mapping[str, Any], facets: Collection[str], source: str) -> Tags:
-    declared = with_tags(fields, facets).get("tags", {})
-    return {facet: _tag_values(value, source) for facet, value in declared.items()}
 
 
 def _tag_values(value: object, source: str) -> tuple[str, ...]:

@@ -33,7 +33,6 @@ _SHORTEST = 1e-12
 
 _RESUME = " What was stored before is kept: run the same command again to go on."
 
-
 REST_SECONDS = 10.0
 """For so long after a failure, questions skip the service: each would wait for it, and go on without it anyway."""
 

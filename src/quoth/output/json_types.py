@@ -82,6 +82,9 @@ class PlacedQuoteJson(JsonObject, frozen=True):
     end: End
 
 
+_TOGETHER = ("document_type", "authority", "effective_date", "superseded_by")
+
+
 class CitationJson(PlacedQuoteJson, frozen=True):
     """A quoted sentence with its exact place. The four fields from `document_type` come together, where the profile
     knows authority."""
@@ -110,12 +113,7 @@ class CitationJson(PlacedQuoteJson, frozen=True):
     ) = UNSET
 
     schema_rules: ClassVar[dict[str, Any]] = {
-        "dependentRequired": {
-            "document_type": ["authority", "effective_date", "superseded_by"],
-            "authority": ["document_type", "effective_date", "superseded_by"],
-            "effective_date": ["document_type", "authority", "superseded_by"],
-            "superseded_by": ["document_type", "authority", "effective_date"],
-        }
+        "dependentRequired": {name: [other for other in _TOGETHER if other != name] for name in _TOGETHER}
     }
 
 

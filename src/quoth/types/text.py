@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 Vectors: TypeAlias = NDArray[np.float32]
 """Unit-length vectors, a row for each text. A single vector is a one-dimensional array."""
 
-
 Tags: TypeAlias = Mapping[str, tuple[str, ...]]
 """The matching values of each facet (`crop`, `practice`, ...), the main value first."""
-
 
 Box: TypeAlias = tuple[float, float, float, float]
 """A rectangle on a page: left, top, right and bottom, in points from the top left corner."""
@@ -84,8 +82,6 @@ class RegionKind(StrEnum):
 _SKIPPED = frozenset(
     {RegionKind.FRONT_MATTER, RegionKind.MARKUP, RegionKind.HTML, RegionKind.CONTENTS, RegionKind.FURNITURE}
 )
-
-
 _LABELS = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER})
 
 
