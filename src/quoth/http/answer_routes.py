@@ -34,6 +34,7 @@ from quoth.types import Abstention, Outcome, Question
 
 router = APIRouter(tags=["questions"])
 _JSONL = "application/jsonl"
+_FOUND: dict[int | str, dict[str, Any]] = {200: gives(RetrievalJson, "What was found.")}
 _MOST_BATCHES = 8
 """At once per process: a batch waits as long as it must, so only their number can be bounded."""
 _MOST_CHARACTERS = 100_000  # far above any setting, so that longer questions are not even analysed
@@ -211,9 +212,7 @@ def _listed_questions(text: str) -> Sequence[Question]:
     return [as_question(plain(question), default_id=str(number)) for number, question in enumerate(body.questions, 1)]
 
 
-@router.post(
-    "/retrieve", summary="Find passages for an agent", responses={200: gives(RetrievalJson, "What was found.")}
-)
+@router.post("/retrieve", summary="Find passages for an agent", responses=_FOUND)
 async def retrieve(request: Request, body: RetrieveBody, service: Served) -> Response:
     """Ranked passages with their authority, and a context made of them within a token budget."""
     filters = plain(body.filters) if body.filters else {}
@@ -247,11 +246,7 @@ def webhook_router(path: str) -> APIRouter:
         hint = "Give a path such as /webhook/retrieval, or nothing for no such route."
         raise SettingsError(f"service.webhook: '{path}' is not a path", hint=hint)
     router = APIRouter(tags=["questions"])
-    router.post(
-        path,
-        summary="Find passages for a workflow",
-        responses={200: gives(RetrievalJson, "What was found.")},
-    )(hook)
+    router.post(path, summary="Find passages for a workflow", responses=_FOUND)(hook)
     return router
 
 

@@ -40,7 +40,6 @@ VARIABLE = "QUOTH_SERVE"
 # Browsers revalidate the page each time, so that nobody sees half of the old one after an update.
 _PAGE_HEADERS = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"}
 
-_LICENSE = {"name": "MIT", "identifier": "MIT"}
 _TAGS = [
     {"name": "questions", "description": "Answers, passages, and whether citations hold."},
     {"name": "documents", "description": "What is searched: reading it, quoting it, changing it."},
@@ -89,7 +88,7 @@ def make_app(
         title="Quoth",
         version=__version__,
         description=_DESCRIPTION,
-        license_info=_LICENSE,
+        license_info={"name": "MIT", "identifier": "MIT"},
         openapi_tags=_TAGS,
         lifespan=lambda _: service.running(),
         docs_url=None,  # it would load scripts from elsewhere; docs/http.md is the reference

@@ -6,8 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +122,9 @@ class MarkFile:
 
     def put(self, labelled: Mapping[str, Any]) -> int:
         """Store a labelled question and return how many there are; raise `HttpFault` if there is no room for it."""
-        with self._locked():
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.with_name(f".{self._path.name}.lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # no other thread or process writes meanwhile
             lines = self._read()
             if labelled["id"] not in lines and len(lines) >= self._most:
                 hint = "Ask the operator of the service to take in those that there are, and to empty the file."
@@ -144,14 +145,6 @@ class MarkFile:
         except FileNotFoundError:
             return {}
         return {_id_of(line): line for line in lines if line.strip()}
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep other threads and processes from writing meanwhile."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.with_name(f".{self._path.name}.lock").open("wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
 
 
 def mark_id(question: str, filters: Mapping[str, Any]) -> str:

@@ -13,7 +13,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -169,8 +168,13 @@ class Service:
     def _readiness(self) -> dict[str, bool]:
         """Check what a question needs. `store` is true if the store responds, even if it holds no index."""
         checks = {"store": False, "index": False, "model": False}
+
+        def search(reader: Reader) -> None:
+            checks["store"] = True
+            reader.frequencies(["a"])  # opens the files that a search needs, which may be damaged
+
         try:
-            self.quoth.read(partial(_check_search, checks))
+            self.quoth.read(search)
             checks["index"] = True
             # Check the model each time: the index may have been replaced by one made with another model.
             checks["model"] = self._loaded.wait(_LOAD_SECONDS) and self._load()
@@ -196,11 +200,6 @@ class Service:
         if str(error) != self._last_warning:  # log it once, not for every probe
             self._last_warning = str(error)
             logs.log("not ready", level=logging.WARNING, code=error.code, message=str(error), hint=error.hint)
-
-
-def _check_search(checks: dict[str, bool], reader: Reader) -> None:
-    checks["store"] = True
-    reader.frequencies(["a"])  # opens the files that a search needs, which may be damaged
 
 
 def check_state(options: ServeOptions) -> None:

@@ -152,18 +152,12 @@ def _forget_dead_processes(folder: Path) -> None:
     """Remove the gauges of killed processes, which would count for ever. Their counters stay."""
     for file in folder.glob("gauge_live*.db"):
         pid = file.stem.rpartition("_")[2]
-        if pid.isdecimal() and not _is_alive(int(pid)):
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
             mark_process_dead(pid)  # type: ignore[no-untyped-call]
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+        except (ValueError, PermissionError):
+            pass  # a file of somebody else, or a process of another user, which is alive
 
 
 class Traces:

@@ -111,9 +111,9 @@ class UploadFolder:
     def settle(self, job_id: str) -> None:
         """Delete the copies of an upload and of the file before it, once the job is finished or was not accepted."""
         incoming, previous = self.incoming(job_id), self._previous / job_id
-        for path in (self._marker(job_id), previous, _beside(previous), incoming, _beside(incoming)):
+        copies = (previous, _beside(previous), incoming, _beside(incoming), self._temporary(job_id))
+        for path in (self._marker(job_id), *copies):
             path.unlink(missing_ok=True)
-        self._temporary(job_id).unlink(missing_ok=True)
 
     def remove(self, doc_id: str) -> None:
         """Delete a document's file and metadata, if they exist."""
