@@ -77,7 +77,7 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
         analysis=analysis,
         candidates=len(search.candidates.items),
         passages=ranked,
-        reranker=_reranker(search, engine),
+        reranker=engine.llm_reranker.name if engine.llm_reranker and search.usage else engine.scorer(search.encoded),
         usage=search.usage,
         notes=(*search.notes, *missing),
     )
@@ -114,13 +114,6 @@ def still_true(retrieved: RetrieveResult, reader: Reader) -> bool:
         (document := documents[doc_id]) is not None and document.text[span.start : span.end] == content
         for doc_id, span, content in texts
     )
-
-
-def _reranker(search: SearchResult, engine: Engine) -> str:
-    """Return the name of the model that set the final order."""
-    if search.usage is not None and engine.llm_reranker is not None:
-        return engine.llm_reranker.name
-    return engine.scorer(search.encoded)
 
 
 def _llm_reranked(

@@ -71,13 +71,13 @@ class ContextDraft:
         rank: int,
     ) -> None:
         """Add the first of `spans` that fits and is not held yet: it was not found, but explains what was."""
-        about = self.sources.about(doc_id, section)
+        superseded_by = self.sources.about(doc_id, section)[1]
         for span in spans:
             if self.holds(doc_id, span) or not self.has_room(doc_id, span):
                 continue
             passages = self.sources.source(doc_id).passages
             inside = tuple(passage.id for passage in passages if passage.span.overlaps(span))
-            excerpt = Excerpt(doc_id, span, section, page, *about, inside, reason, because, _ADDED + rank)
+            excerpt = Excerpt(doc_id, span, section, page, superseded_by, inside, reason, because, _ADDED + rank)
             if self.add(excerpt):
                 return
 

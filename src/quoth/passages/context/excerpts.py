@@ -31,7 +31,6 @@ class Excerpt:
     span: Span
     section: tuple[str, ...]
     page: int | None
-    authority: str | None
     superseded_by: tuple[Supersession, ...]
     passages: tuple[str, ...]
     reason: BlockReason
@@ -111,7 +110,7 @@ def block_of(excerpt: Excerpt, sources: SourceTexts, *, tokens: int) -> ContextB
         content=content,
         section=shared_headings(stated) if stated else excerpt.section,
         page=inside[0].page if inside else excerpt.page,
-        authority=excerpt.authority,
+        authority=sources.about(excerpt.doc_id, excerpt.section)[0],
         superseded_by=tuple(dict.fromkeys((*excerpt.superseded_by, *replaced))),
         passages=excerpt.passages,
         reason=excerpt.reason,

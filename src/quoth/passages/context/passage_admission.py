@@ -131,7 +131,6 @@ def _excerpt(one: FoundPassage, rank: int, source: SourceText) -> Excerpt:
         span=_without_last_headings(one.passage.span, source),
         section=one.passage.section,
         page=one.passage.page,
-        authority=one.authority,
         superseded_by=one.superseded_by,
         passages=(one.passage.id,),
         reason=BlockReason.RELEVANT if one.successor_of is None else BlockReason.SUCCESSOR,
