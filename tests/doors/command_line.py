@@ -102,7 +102,7 @@ def finish(program: subprocess.Popen[bytes], stdin: bytes | None = None) -> Ran:
         data, talk = program.communicate(stdin, timeout=PATIENCE)
     except subprocess.TimeoutExpired as hanging:
         _kill_tree(program)
-        raise AssertionError(f"{program.args} hangs; it said: {hanging.stderr!r}") from hanging
+        raise AssertionError(f"{program.args!r} hangs; it said: {hanging.stderr!r}") from hanging
     return Ran(program.returncode, data or b"", (talk or b"").decode("utf-8"))
 
 
