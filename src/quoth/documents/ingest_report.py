@@ -146,14 +146,11 @@ def checked_supersessions(reader: Reader) -> dict[str, tuple[CheckedSupersession
 def _checked(reader: Reader, doc_id: str, successors: Sequence[Supersession]) -> tuple[CheckedSupersession, ...]:
     partly = any(successor.section is not None for successor in successors)
     sections = {sentence.section for sentence in reader.sentences(doc_id)} if partly else set()
-    return tuple(
-        CheckedSupersession(
-            successor.by,
-            successor.section,
-            matched=successor.section is None or any(names_section(successor.section, path) for path in sections),
-        )
-        for successor in successors
-    )
+
+    def matched(section: str | None) -> bool:
+        return section is None or any(names_section(section, path) for path in sections)
+
+    return tuple(CheckedSupersession(found.by, found.section, matched(found.section)) for found in successors)
 
 
 def _supersession_notes(successors: Sequence[CheckedSupersession], ids: Collection[str]) -> list[str]:

@@ -163,21 +163,17 @@ def passages(sentences: Sequence[Sentence]) -> tuple[Passage, ...]:
     """Return the passages of a document from all its sentences, headings included, in reading order."""
     tokens = [count_tokens(sentence.text) for sentence in sentences]
     return tuple(
-        _passage(sentences, run, first, last, tokens)
+        Passage(
+            doc_id=sentences[first].doc_id,
+            span=Span(sentences[first].quote.span.start, sentences[last].quote.span.end),
+            first=first,
+            last=last,
+            section=run.section,
+            page=sentences[first].page,
+            tokens=sum(tokens[first : last + 1]),
+        )
         for run in _joined(_sections(sentences, tokens))
         for first, last in _cut(run, tokens)
-    )
-
-
-def _passage(sentences: Sequence[Sentence], run: _SectionRun, first: int, last: int, tokens: Sequence[int]) -> Passage:
-    return Passage(
-        doc_id=sentences[first].doc_id,
-        span=Span(sentences[first].quote.span.start, sentences[last].quote.span.end),
-        first=first,
-        last=last,
-        section=run.section,
-        page=sentences[first].page,
-        tokens=sum(tokens[first : last + 1]),
     )
 
 

@@ -53,16 +53,14 @@ def _by_content(file: BinaryIO, promised: str | None) -> str | None:
         # An encrypted .docx is such a container too, and so are spreadsheets and slides; the extractor reports them.
         return "docx" if promised == "docx" else "doc" if promised else None
     if head.startswith(b"PK\x03\x04"):
-        return _in_archive(file)
+        return _in_archive(file, head)
     if _PAGE.match(head):
         return "html"
     return None
 
 
-def _in_archive(file: BinaryIO) -> str | None:
+def _in_archive(file: BinaryIO, head: bytes) -> str | None:
     """Tell the format by the names in an archive. The main process unpacks nothing and reads no huge directory."""
-    file.seek(0)
-    head = file.read(_HEAD)
     if _directory_bytes(file) > _LARGEST_DIRECTORY:
         return None
     try:

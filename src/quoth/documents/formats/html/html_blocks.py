@@ -34,12 +34,13 @@ _TYPES = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-ro
 _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
 
 
-class _ListMarkers:
-    """Gives each item of one list its marker, in order."""
+class _List:
+    """A list that is being read. It gives each item its marker; `opened` says whether an item with text was read."""
 
     def __init__(self, element: Element) -> None:
+        self.opened = False
+        self._tag = element.tag
         self._style = _style_of(element)
-        self._ordered = element.tag == "ol"
         self._step = -1 if "reversed" in element.attributes else 1
         items = sum(1 for child in element.children if isinstance(child, Element) and child.tag == "li")
         start = _integer(element.get("start"))
@@ -47,8 +48,10 @@ class _ListMarkers:
 
     def next(self, item: Element) -> str:
         """Return the marker of the next item with a space behind it; empty where the list shows none."""
+        if self._tag not in _LISTS:
+            return _BULLET  # an item outside of any list, or in a description list
         style = _style_of(item) or self._style
-        if not self._ordered:
+        if self._tag != "ol":
             return "" if style == "none" else _BULLET
         value = _integer(item.get("value"))
         number = self._number if value is None else value
@@ -56,14 +59,6 @@ class _ListMarkers:
         if style == "none":
             return ""
         return _BULLET if style in {"disc", "circle", "square"} else f"{_written(number, style)}. "
-
-
-@dataclass(slots=True)
-class _List:
-    """A list that is being read. `opened` says whether an item with text was read."""
-
-    markers: _ListMarkers | None
-    opened: bool = False
 
 
 @dataclass(slots=True)
@@ -198,8 +193,7 @@ class _BlockReader:
             self._inside(element, inner, then=self._flush)
 
     def _list(self, element: Element, context: _BlockContext) -> None:
-        opened = _List(_ListMarkers(element) if element.tag != "dl" else None)
-        inner = replace(context, depth=context.depth + 1, list=opened, item=None)
+        inner = replace(context, depth=context.depth + 1, list=_List(element), item=None)
         if inner.kind is not RegionKind.FOOTNOTE:
             inner = replace(inner, kind=RegionKind.LIST_ITEM, level=inner.depth)
         self._inside(element, inner, then=self._flush)
@@ -209,10 +203,8 @@ class _BlockReader:
 
         An item with a heading inside is a section of the page that only happens to stand in a list.
         """
-        around = context.list or _List(None)
-        marker = ""
-        if element.tag == "li":
-            marker = _BULLET if around.markers is None else around.markers.next(element)
+        around = context.list or _List(element)
+        marker = around.next(element) if element.tag == "li" else ""
         inner = replace(context, item=_Item(marker, around), list=None)
         if element.tag == "dd":
             inner = replace(inner, depth=context.depth + 1)

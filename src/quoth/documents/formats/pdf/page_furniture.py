@@ -34,6 +34,7 @@ _SPACES = re.compile(r"\s+")
 class SortedPage:
     """The text of a page apart from its furniture. `stamps` are printed aslant over the page."""
 
+    page: PrintedPage
     header: tuple[PrintedLine, ...]
     body: tuple[Fragment, ...]
     footer: tuple[PrintedLine, ...]
@@ -72,6 +73,7 @@ def sort_pages(pages: Sequence[PrintedPage]) -> list[SortedPage]:
         upright = [item for item in page.fragments if item.direction != SLANTED]
         result.append(
             SortedPage(
+                page,
                 header=tuple(header),
                 body=tuple(item for item in upright if id(item) not in gone),
                 footer=tuple(reversed(footer)),

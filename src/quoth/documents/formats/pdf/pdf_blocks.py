@@ -81,18 +81,21 @@ def blocks_of(pages: Sequence[PrintedPage], is_title: _IsTitle) -> tuple[list[Pd
     """
     sorted_pages = sort_pages(pages)
     strips: list[Strip] = []
-    columns = _without_fixed([_columns(page, parts, strips) for page, parts in zip(pages, sorted_pages, strict=True)])
+    columns = _without_fixed([_columns(page, strips) for page in sorted_pages])
     columns_of_lines = [column.lines for page in columns for column in page]
     body = main_size(chain.from_iterable(columns_of_lines))
     leading = usual_leading(columns_of_lines)
     blocks: list[PdfBlock] = []
-    for page, parts, page_columns in zip(pages, sorted_pages, columns, strict=True):
-        blocks += [_block(RegionKind.FURNITURE, [line]) for line in parts.header]
+    for page, page_columns in zip(sorted_pages, columns, strict=True):
+        blocks += [_block(RegionKind.FURNITURE, [line]) for line in page.header]
         for column in page_columns:
             blocks += _column_blocks(column, body, leading, is_title)
-        blocks += [_block(RegionKind.FURNITURE, [line]) for line in parts.footer]
-        blocks += [_block(RegionKind.FURNITURE, parts.line_numbers)] if parts.line_numbers else []
-        blocks += _stamp(parts.stamps, page.number)
+        blocks += [_block(RegionKind.FURNITURE, [line]) for line in page.footer]
+        blocks += [_block(RegionKind.FURNITURE, page.line_numbers)] if page.line_numbers else []
+        if page.stamps:  # text printed aslant has no lines: it is read in drawing order
+            stamp = joined_words(runs(page.stamps, lambda _, item: not item.spaced))
+            lines = ((page.page.number, stamp),)
+            blocks.append(PdfBlock(RegionKind.FURNITURE, 0, False, lines, first=None, last=None))
     return _with_lists(_with_joined_paragraphs(blocks)), body
 
 
@@ -107,15 +110,10 @@ def _without_fixed(columns: Sequence[Sequence[_Column]]) -> list[list[_Column]]:
     ]
 
 
-def _stamp(fragments: Sequence[Fragment], page: int) -> list[PdfBlock]:
-    """Return the text printed aslant over a page in drawing order: it has no lines."""
-    stamp = joined_words(runs(fragments, lambda _, item: not item.spaced))
-    return [PdfBlock(RegionKind.FURNITURE, 0, False, ((page, stamp),), first=None, last=None)] if fragments else []
-
-
-def _columns(page: PrintedPage, page_text: SortedPage, strips: list[Strip]) -> list[_Column]:
+def _columns(sorted_page: SortedPage, strips: list[Strip]) -> list[_Column]:
+    page = sorted_page.page
     by_direction: dict[int, list[Fragment]] = {}
-    text, tables = ruled_tables(page, page_text.body)
+    text, tables = ruled_tables(page, sorted_page.body)
     for item in text:
         by_direction.setdefault(item.direction, []).append(item)
     letters = {turn: sum(len(item.text) for item in items) for turn, items in by_direction.items()}
@@ -193,12 +191,10 @@ def _notes_from(column: _Column, body: float) -> int:
     start = len(column.lines)
     while start > 0 and column.lines[start - 1].size <= _SMALL * body:
         start -= 1
-    while start < len(column.lines):
-        line = column.lines[start]
-        if line.baseline > _NOTES_BELOW * column.height and _NOTE_MARK.match(line.text) and start > 0:
-            return start
-        start += 1
-    return start
+    for index, line in enumerate(column.lines[start:], start):
+        if line.baseline > _NOTES_BELOW * column.height and _NOTE_MARK.match(line.text) and index > 0:
+            return index
+    return len(column.lines)
 
 
 def _notes(lines: Sequence[PrintedLine], leading: Leading) -> list[list[PrintedLine]]:

@@ -84,7 +84,8 @@ def _is_number(key: str) -> bool:
 
 def with_headings(blocks: Sequence[PdfBlock], titles: Titles, body: float) -> list[PdfBlock]:
     """Return the blocks with headings marked as such, each with its level. `body` is the type size of the text."""
-    bold_text = _text_is_bold(blocks, body)
+    firsts = [(block.first, len(block.text)) for block in blocks if block.first is not None]
+    bold_text = sum(letters if first.bold else -letters for first, letters in firsts if first.size == body) > 0
     named: dict[int, int] = {}
     styles: dict[int, tuple[float, bool, int]] = {}
     for index, block in enumerate(blocks):
@@ -122,14 +123,6 @@ def _levels(styles: Mapping[int, tuple[float, bool, int]], named: Mapping[int, i
         index: named.get(index, bookmarked.get(style, 1 if style < largest else deepest + 1 + others.get(style, 0)))
         for index, style in styles.items()
     }
-
-
-def _text_is_bold(blocks: Sequence[PdfBlock], body: float) -> bool:
-    weights = {True: 0, False: 0}
-    for block in blocks:
-        if block.first is not None and block.first.size == body:
-            weights[block.first.bold] += len(block.text)
-    return weights[True] > weights[False]
 
 
 def _looks_like_heading(block: PdfBlock, first: PrintedLine, body: float, *, bold_text: bool) -> bool:

@@ -218,7 +218,10 @@ def ruled_tables(page: PrintedPage, body: Sequence[Fragment]) -> tuple[list[Frag
         inside = [item for item in rest if item.direction == 0 and grid.holds(item)]
         table = _grid_table(grid, inside, page.number)
         if table is not None:
-            stand_in = _stand_in(inside)
+            left, right = extent(inside)
+            top, bottom = min(item.top for item in inside), max(item.bottom for item in inside)
+            no_box = np.zeros((1, 4), dtype=np.float32)
+            stand_in = Fragment("\ufffc", no_box, left, right, top, bottom, baseline=(top + bottom) / 2, size=1.0)
             tables[id(stand_in)] = table
             taken = {id(item) for item in inside}
             rest = [item for item in rest if id(item) not in taken] + [stand_in]
@@ -295,10 +298,3 @@ def _cell_text(lines: Sequence[PrintedLine]) -> BoxedText:
         broken = _BROKEN.search(cell.text) is not None and line.text[:1].islower()
         cell = joined([cell, line.boxed], "\n" if broken else " ") if cell.text else line.boxed
     return cell
-
-
-def _stand_in(inside: Sequence[Fragment]) -> Fragment:
-    left, right = extent(inside)
-    top, bottom = min(item.top for item in inside), max(item.bottom for item in inside)
-    no_box = np.zeros((1, 4), dtype=np.float32)
-    return Fragment("\ufffc", no_box, left, right, top, bottom, baseline=(top + bottom) / 2, size=1.0)

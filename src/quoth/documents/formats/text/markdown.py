@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -206,12 +207,9 @@ class _MarkdownWalk:
         starts = [self._content_start(line) for line in range(first, stop)]
         notes = [at for at in starts if _FOOTNOTE.match(self._text, at)]
         end = self._lines[stop]
-        if not notes:
-            yield from self._prose(starts[0], end)
-            return
-        if notes[0] > starts[0]:
-            yield from self._prose(starts[0], notes[0])
-        for at, until in zip(notes, [*notes[1:], end], strict=True):
+        if starts[0] not in notes:
+            yield from self._prose(starts[0], notes[0] if notes else end)
+        for at, until in pairwise([*notes, end]):
             yield from self._footnote(at, until)
 
     def _prose(self, start: int, end: int) -> Iterator[Region]:
