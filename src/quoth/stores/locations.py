@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol
 
 from quoth.errors import IndexFault, IndexUnwritable, MissingExtra, SettingsError
-from quoth.stores.disk_faults import reading, sync, writing
+from quoth.machine import replaced_file, usual_mode
+from quoth.stores.disk_faults import reading, writing
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -131,30 +132,23 @@ class _FolderLocation:
         held = self.get(name)
         if (held[1] if held else None) != over:
             raise VersionConflict(name)
-        with self._replacing(name) as aside, aside.open("wb") as file:
+        with self._replacing(name) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        with writing(self.folder):
-            sync((self.folder / name).parent)
         return _version(content)
 
     def upload(self, source: Path, name: str) -> None:
-        with self._replacing(name) as aside:
-            shutil.copyfile(source, aside)
+        with self._replacing(name) as file, source.open("rb") as content:
+            shutil.copyfileobj(content, file, _CHUNK)
 
     @contextmanager
-    def _replacing(self, name: str) -> Iterator[Path]:
-        """Give the path of a new file, which takes the place of `name` at the end."""
+    def _replacing(self, name: str) -> Iterator[IO[bytes]]:
+        """Give a new file, which takes the place of `name` at the end."""
         target = self.folder / name
-        aside = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
         with writing(self.folder):
-            try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                yield aside
-                aside.replace(target)
-            finally:
-                aside.unlink(missing_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with replaced_file(target) as file:
+                os.fchmod(file.fileno(), usual_mode())
+                yield file
 
     def download(self, name: str, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -189,23 +183,20 @@ class _ObjectStorageLocation:
         return _ObjectStorageLocation, (self.uri,)
 
     def get(self, name: str) -> tuple[bytes, str] | None:
-        import obstore
-
         with _storing(self.uri, name):
             try:
-                found = obstore.get(self._store, name)
+                found = self._store.get(name)
                 return bytes(found.bytes()), str(found.meta["e_tag"])
             except FileNotFoundError:
                 return None
 
     def put(self, name: str, content: bytes, *, over: str | None) -> str:
-        import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         with _storing(self.uri, name):
             try:
                 mode: Any = "create" if over is None else {"e_tag": over}
-                return str(obstore.put(self._store, name, content, mode=mode)["e_tag"])
+                return str(self._store.put(name, content, mode=mode)["e_tag"])
             except FileNotFoundError as error:
                 if over is not None:
                     raise VersionConflict(name) from error
@@ -216,33 +207,25 @@ class _ObjectStorageLocation:
                 raise VersionConflict(name) from error
 
     def upload(self, source: Path, name: str) -> None:
-        import obstore
-
         with _storing(self.uri, name):
-            obstore.put(self._store, name, source)
+            self._store.put(name, source)
 
     def download(self, name: str, target: Path) -> None:
-        import obstore
-
         target.parent.mkdir(parents=True, exist_ok=True)
         with _storing(self.uri, name), target.open("wb") as file:
-            for block in obstore.get(self._store, name).stream(min_chunk_size=_CHUNK):
+            for block in self._store.get(name).stream(min_chunk_size=_CHUNK):
                 file.write(block)
 
     def names(self, prefix: str) -> Iterator[str]:
-        import obstore
-
         with _storing(self.uri, prefix):
-            for batch in obstore.list(self._store, prefix or None):
+            for batch in self._store.list(prefix or None):
                 yield from (listed["path"] for listed in batch)
 
     def remove(self, names: Iterable[str]) -> None:
-        import obstore
-
         doomed = list(names)
         with _storing(self.uri, doomed[0] if doomed else ""):
             for start in range(0, len(doomed), 1000):
-                obstore.delete(self._store, doomed[start : start + 1000])
+                self._store.delete(doomed[start : start + 1000])
 
 
 def _check_address(uri: str) -> None:
