@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from quoth.errors import IndexUnwritable
 from quoth.stores.embedded.generations import partition_hash
 from quoth.stores.sharded import ShardedStore, assign
-from quoth.stores.sharded import merge_shards as merge
+from quoth.stores.sharded import sharded_reader as merge
 from quoth.stores.sharded.shard_protocol import BoundedHit, ScoredHit, TieBreak
 from quoth.types import NO_FILTERS, Filters, Query, SplitDocument
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 
 from quoth.errors import IndexFault, ShardLost
 from quoth.protocols import Neighbours, Reader
-from quoth.stores.query_terms import Variant
+from quoth.stores.query_terms import Variant, asked
 from quoth.stores.sharded import bm25
 from quoth.stores.sharded.cluster_manifest import ShardEntry
 from quoth.stores.sharded.shard_protocol import (
@@ -269,7 +269,7 @@ class RemoteReader:
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """Also fetch the variants, which the search asks for next: it saves one more call to every shard."""
-        return self._shard.counts(terms, bm25.lookups(bm25.asked([(term,) for term in terms])))[0]
+        return self._shard.counts(terms, bm25.lookups(asked([(term,) for term in terms])))[0]
 
     def document(self, doc_id: str) -> Document | None:
         return cast("Document | None", self._one("document", doc_id, size=_document_size))

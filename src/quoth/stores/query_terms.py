@@ -11,13 +11,13 @@ from typing import TypeAlias
 
 import tantivy
 
-from quoth.language.terms import words
+from quoth.language.terms import index_terms, words
 
 Variant: TypeAlias = tuple[str, ...]
 """Tokens that a sentence must all hold."""
 
 # A question has a few dozen words. These bounds only keep a pasted book from taking minutes.
-MAX_GROUPS = 256
+_MAX_GROUPS = 256
 _MAX_ALTERNATIVES = 64
 _MAX_TOKENS = 32
 _MAX_CHARACTERS = 4096
@@ -28,8 +28,19 @@ def stemmer() -> tantivy.TextAnalyzer:
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(tantivy.Filter.stemmer("english")).build()
 
 
-def group_variants(group: Sequence[str]) -> tuple[Variant, ...]:
-    """Return the variants of a word and of its synonyms, each once."""
+def stems_of(search_text: str) -> Sequence[str]:
+    """Return the stems that full text indexes of a sentence, in order."""
+    found: Sequence[str] = stemmer().analyze(index_terms(search_text))
+    return found
+
+
+def asked(groups: Sequence[Sequence[str]]) -> tuple[tuple[Variant, ...], ...]:
+    """Return the variants of each group, which is a word and its synonyms: each group once, and none without words."""
+    found = dict.fromkeys(map(_group_variants, groups[:_MAX_GROUPS]))
+    return tuple(filter(None, found))
+
+
+def _group_variants(group: Sequence[str]) -> tuple[Variant, ...]:
     return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in variants(term)))
 
 

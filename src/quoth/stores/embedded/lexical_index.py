@@ -23,7 +23,7 @@ from quoth.language.terms import index_terms
 from quoth.stores.database_rows import RowLimits, search_text
 from quoth.stores.embedded import generations
 from quoth.stores.embedded.generations import Partition, evidence
-from quoth.stores.query_terms import MAX_GROUPS, Variant, group_variants, stemmer, variants, weigh
+from quoth.stores.query_terms import Variant, asked, stemmer, variants, weigh
 
 FOLDER = "lexical"
 _META = "meta.json"  # tantivy's own list of its segments
@@ -132,8 +132,7 @@ class LexicalIndex:
 
     def plan(self, groups: Sequence[Sequence[str]]) -> LexicalQuery | None:
         """Weigh the words of a question; return None if it has no words to search for."""
-        asked = [group_variants(group) for group in groups[:MAX_GROUPS]]
-        weighed = [self._weigh(variants) for variants in dict.fromkeys(asked) if variants]
+        weighed = [self._weigh(variants) for variants in asked(groups)]
         if not weighed or self.sentences == 0:
             return None
         return LexicalQuery(sum_of(query for query, _ in weighed), sum(worth for _, worth in weighed))

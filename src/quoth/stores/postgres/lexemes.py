@@ -10,13 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from quoth.language.terms import index_terms
-from quoth.stores.query_terms import MAX_GROUPS, group_variants, norm, stemmer, variants
+from quoth.stores.query_terms import asked, norm, stems_of, variants
 
 _MAX_VECTOR = 1_000_000  # bytes; PostgreSQL refuses a tsvector of 2 ** 20
 
 _UNSAFE = re.compile(r"[^a-y0-9]")
-_WRITTEN = re.compile(r"z([0-9a-f]+)z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +48,17 @@ def lexeme(stem: str) -> str:
     return "x" + _UNSAFE.sub(lambda found: f"z{ord(found[0]):x}z", stem)
 
 
-def stem_of(lexeme: str) -> str:
-    """Return the stem that `lexeme` was made of."""
-    return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), lexeme[1:])
-
-
 def sentence_terms(search_text: str) -> SentenceTerms:
     """Return the terms of a sentence's search text."""
-    found = [lexeme(stem) for stem in stemmer().analyze(index_terms(search_text))]
+    found = [lexeme(stem) for stem in stems_of(search_text)]
     return SentenceTerms(" ".join(_fitting(found)), len(found), norm(len(found)))
 
 
 def query_lexemes(groups: Sequence[Sequence[str]]) -> QueryLexemes | None:
     """Return the words of a question; None if it has no words to search for."""
-    distinct = dict.fromkeys(group_variants(group) for group in groups[:MAX_GROUPS])
     rows = QueryLexemes([], [], [])
     variant_number = 0
-    for number, group in enumerate(filter(None, distinct)):
+    for number, group in enumerate(asked(groups)):
         for variant in group:
             rows.groups.extend([number] * len(variant))
             rows.variants.extend([variant_number] * len(variant))

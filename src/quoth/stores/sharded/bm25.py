@@ -12,19 +12,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from quoth.language.terms import index_terms
 from quoth.stores.embedded.lexical_index import share
-from quoth.stores.query_terms import MAX_GROUPS, Variant, group_variants, norm, stemmer, weigh
+from quoth.stores.query_terms import Variant, norm, stems_of, weigh
 from quoth.stores.sharded.shard_protocol import QueryWeights, WeighedVariant
 
 _K1, _B = np.float32(1.2), np.float32(0.75)
 _ONE = np.float32(1)
-
-
-def asked(groups: Sequence[Sequence[str]]) -> tuple[tuple[Variant, ...], ...]:
-    """Return the variants of each group of words that has any, each group once."""
-    found = dict.fromkeys(group_variants(group) for group in groups[:MAX_GROUPS])
-    return tuple(filter(None, found))
 
 
 def lookups(groups: Sequence[Sequence[Variant]]) -> tuple[Variant, ...]:
@@ -42,7 +35,7 @@ def weights(
         groups=tuple(
             tuple(
                 tuple(
-                    (token, _weight(evidence, held[(token,)], boost))
+                    (token, token_weight(evidence, held[(token,)], boost))
                     for token in sorted(variant, key=lambda token: held[(token,)])
                 )
                 for variant, boost in boosts.items()
@@ -58,17 +51,6 @@ def weights(
 def average(evidence: int, terms: int) -> float:
     """Return the average number of terms per sentence, in single precision."""
     return float(np.float32(terms) / np.float32(evidence)) if evidence else 0.0
-
-
-def natural(evidence: int, held: int) -> float:
-    """Return tantivy's weight of a token, without boost, that `held` of `evidence` sentences hold."""
-    return _weight(evidence, held, 1.0)
-
-
-def terms_of(search_text: str) -> Sequence[str]:
-    """Return the terms that tantivy indexes of a sentence."""
-    found: Sequence[str] = stemmer().analyze(index_terms(search_text))
-    return found
 
 
 class Scorer:
@@ -126,11 +108,12 @@ def _single(value: float) -> float:
 @lru_cache(maxsize=8192)  # the same sentences come up for one question after the other
 def _counted(search_text: str) -> tuple[Mapping[str, int], int]:
     """Count the terms of a sentence, and return its length as tantivy keeps it."""
-    found = terms_of(search_text)
+    found = stems_of(search_text)
     return dict(Counter(found)), norm(len(found))
 
 
-def _weight(evidence: int, held: int, boost: float) -> float:
+def token_weight(evidence: int, held: int, boost: float) -> float:
+    """Return tantivy's weight of a token that `held` of `evidence` sentences hold; without boost, that is 1."""
     # As tantivy: a quotient and a logarithm in single precision, then times k1 + 1, then times the boost.
     rare = (np.float32(evidence - held) + np.float32(0.5)) / (np.float32(held) + np.float32(0.5))
     single = np.float32(np.log(np.float64(_ONE + rare)))

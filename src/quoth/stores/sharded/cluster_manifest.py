@@ -17,7 +17,7 @@ from typing import Any
 from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, NoIndex
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.locations import FileDigest, Location, VersionConflict, digest_file, open_location, put_idempotent
-from quoth.stores.sharded.bm25 import terms_of
+from quoth.stores.query_terms import stems_of
 from quoth.stores.sharded.shard_protocol import assign
 from quoth.stores.write_template import content_digest
 from quoth.types import IndexInfo, ModelIdentity, StoredDocument
@@ -242,7 +242,7 @@ def describe_shard(location: Path, folder: str) -> tuple[ShardEntry, IndexInfo, 
         with store.read() as reader:
             info, evidence = reader.info, reader.lexical.sentences
             terms = sum(
-                len(terms_of(sentence.search_text))
+                len(stems_of(sentence.search_text))
                 for document in reader.documents()
                 for sentence in reader.sentences(document.id)
                 if sentence.kind.evidence

@@ -13,8 +13,7 @@ from quoth.stores.embedded.embedded_reader import EmbeddedReader
 from quoth.stores.embedded.generations import partition_hash
 from quoth.stores.embedded.lexical_index import MARGIN, best_of, share, sum_of
 from quoth.stores.query_terms import Variant
-from quoth.stores.sharded.bm25 import Scorer, average, natural
-from quoth.stores.sharded.merge_shards import thresholds
+from quoth.stores.sharded.bm25 import Scorer, average, token_weight
 from quoth.stores.sharded.shard_protocol import (
     BoundedHit,
     ChosenSentence,
@@ -24,6 +23,7 @@ from quoth.stores.sharded.shard_protocol import (
     ShardQuery,
     TieBreak,
     WeighedVariant,
+    thresholds,
 )
 from quoth.types import Candidates, Sentence, Vectors
 
@@ -112,7 +112,7 @@ class LocalShard:
         for variant in group:
             held = [lexical.held((token,)) for token, _ in variant]
             if all(held):
-                worth = (natural(lexical.sentences, count) for count in held)
+                worth = (token_weight(lexical.sentences, count, 1.0) for count in held)
                 queries.append(
                     lexical.every([(token, weight / own) for (token, weight), own in zip(variant, worth, strict=True)])
                 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
 from quoth.protocols import Reader
+from quoth.stores.embedded.lexical_index import MARGIN
 from quoth.stores.query_terms import Variant
 from quoth.types import Candidates, Filters, Vectors
 
@@ -85,6 +86,34 @@ class ChosenSentence:
     row: int
     lexical: float | None
     found_by: tuple[str, ...]
+
+
+LAST = 1e-6
+"""The last decimal of a score: what is nearer may become equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreThresholds:
+    """The scores that a sentence must be able to reach to be among the best.
+
+    `score` is compared with the score capped at 1, `exact` with the uncapped score. A single index takes `MARGIN` more
+    sentences than asked for, by the uncapped score, and then orders them by the capped score.
+    """
+
+    score: float
+    exact: float
+
+    def within_reach(self, most: float) -> bool:
+        return min(1.0, most) >= self.score and most >= self.exact
+
+
+def thresholds(least: Sequence[float], count: int) -> ScoreThresholds:
+    """Return what others must reach, given the lower bounds of scores, highest first."""
+    nothing = -1.0
+    return ScoreThresholds(
+        score=min(1.0, least[count - 1]) - 2 * LAST if len(least) >= count else nothing,
+        exact=least[count + MARGIN - 1] if len(least) >= count + MARGIN else nothing,
+    )
 
 
 _Given = TypeVar("_Given")

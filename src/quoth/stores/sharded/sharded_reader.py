@@ -10,20 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
+
+import numpy as np
 
 from quoth.errors import ShardMissing
 from quoth.protocols import Neighbours, Reader
+from quoth.stores.embedded.dense_index import sorted_candidates
+from quoth.stores.embedded.lexical_index import MARGIN
+from quoth.stores.query_terms import asked
 from quoth.stores.sharded import bm25 as scoring
-from quoth.stores.sharded import merge_shards as merge
 from quoth.stores.sharded.shard_protocol import (
+    LAST,
     AskShards,
+    BoundedHit,
+    ChosenSentence,
     QueryWeights,
+    ScoredHit,
     Shard,
     ShardHits,
     ShardQuery,
     assign,
     shard_name,
+    thresholds,
 )
 from quoth.types import (
     Candidates,
@@ -39,6 +48,8 @@ from quoth.types import (
 )
 
 _Reply = TypeVar("_Reply")
+Key: TypeAlias = tuple[int, int]
+"""A shard and a row of it."""
 
 
 @dataclass(eq=False)
@@ -80,10 +91,12 @@ class ShardedReader:
         numbers = self._by_shard(query.filters.doc_ids) if query.filters.doc_ids else self._present
         found = self._ask(numbers, lambda _, shard: shard.search(shard_query))
         lexical = self._best_by_words(shard_query, found)
-        dense = merge.best(((number, hit) for number, hits in found.items() for hit in hits.dense), query.candidates)
-        chosen = merge.chosen(lexical, dense)
-        answers = self._ask(chosen, lambda number, shard: shard.candidates(shard_query, chosen[number]))
-        return merge.gathered(list(answers.values()), self.info.model.dimension)
+        dense = best(((number, hit) for number, hits in found.items() for hit in hits.dense), query.candidates)
+        chosen = _chosen(lexical, dense)
+        answers = self._ask(chosen, lambda number, shard: shard.candidates(shard_query, chosen[number])).values()
+        no_vectors: Vectors = np.empty((0, self.info.model.dimension), dtype=np.float32)
+        vectors = np.concatenate([no_vectors, *(answer.vectors for answer in answers)])
+        return sorted_candidates([item for answer in answers for item in answer.items], vectors)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         counted = self._ask(self._present, lambda _, shard: shard.reader.frequencies(terms)).values()
@@ -124,7 +137,7 @@ class ShardedReader:
 
     def _weights(self, terms: Sequence[Sequence[str]]) -> QueryWeights | None:
         """Weigh the words of a question by the statistics of all shards; None if it has no words."""
-        groups = scoring.asked(terms)
+        groups = asked(terms)
         if not groups or self.evidence == 0:
             return None
         variants = scoring.lookups(groups)
@@ -132,20 +145,20 @@ class ShardedReader:
         held = dict(zip(variants, map(sum, zip(*counted, strict=True)), strict=True))
         return scoring.weights(groups, held, evidence=self.evidence, terms=self.terms)
 
-    def _best_by_words(self, query: ShardQuery, found: Mapping[int, ShardHits]) -> dict[merge.Key, float | None]:
+    def _best_by_words(self, query: ShardQuery, found: Mapping[int, ShardHits]) -> dict[Key, float | None]:
         """Return the best by words, with the exact scores that were needed to decide."""
         hits = [(number, hit) for number, own in found.items() for hit in own.lexical]
         weights = query.weights
         if not hits or weights is None:
             return {}
-        contest = merge.contest(hits, query.candidates)
-        winners: dict[merge.Key, float | None] = dict.fromkeys(contest.certain)
+        settled = contest(hits, query.candidates)
+        winners: dict[Key, float | None] = dict.fromkeys(settled.certain)
         rows: dict[int, list[int]] = {}
-        for number, row in contest.open:
+        for number, row in settled.open:
             rows.setdefault(number, []).append(row)
         scored = self._ask(rows, lambda number, shard: shard.scores(weights, rows[number], partitions=self.partitions))
         exact = ((number, hit) for number, hits in scored.items() for hit in hits)
-        return winners | merge.best(exact, contest.left)
+        return winners | best(exact, settled.left)
 
     def _ask(self, numbers: Iterable[int], ask: Callable[[int, Shard], _Reply]) -> dict[int, _Reply]:
         """Return the reply of each shard, in the order of their numbers."""
@@ -173,3 +186,45 @@ class ShardedReader:
 
     def _shard_of(self, doc_id: str) -> int:
         return assign(doc_id, len(self.shards))
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalContest:
+    """The best by words as far as bounds tell: all `certain`, and the `left` best of `open`."""
+
+    certain: tuple[Key, ...]
+    open: tuple[Key, ...]
+    left: int
+
+
+def contest(hits: Sequence[tuple[int, BoundedHit]], count: int) -> LexicalContest:
+    """Compare the bounds of the hits of all shards to find the `count` (at least 1) best."""
+    if len(hits) <= count:
+        return LexicalContest(tuple((shard, hit.row) for shard, hit in hits), (), 0)
+    to_reach = thresholds(sorted((hit.least for _, hit in hits), reverse=True), count)
+    bar = min(1.0, sorted((hit.most for _, hit in hits), reverse=True)[count]) + 2 * LAST  # at most `count` exceed it
+    certain = tuple((shard, hit.row) for shard, hit in hits if min(1.0, hit.least) > bar)
+    unsettled = tuple(
+        (shard, hit.row) for shard, hit in hits if min(1.0, hit.least) <= bar and to_reach.within_reach(hit.most)
+    )
+    left = count - len(certain)
+    if len(unsettled) <= left:
+        return LexicalContest(certain + unsettled, (), 0)
+    return LexicalContest(certain, unsettled, left)
+
+
+def best(found: Iterable[tuple[int, ScoredHit]], count: int) -> dict[Key, float]:
+    """Return the `count` best with their scores; equal scores in the order of their tie-breaks."""
+    nearly = sorted(found, key=lambda hit: (-hit[1].exact, hit[1].tie_break))[: max(0, count) + MARGIN]
+    ranked = sorted(nearly, key=lambda hit: (-hit[1].score, hit[1].tie_break))
+    return {(shard, hit.row): hit.score for shard, hit in ranked[: max(0, count)]}
+
+
+def _chosen(lexical: Mapping[Key, float | None], dense: Iterable[Key]) -> dict[int, list[ChosenSentence]]:
+    """Return the sentences to fetch from each shard."""
+    by_vector = set(dense)
+    wanted: dict[int, list[ChosenSentence]] = {}
+    for key in sorted({*lexical, *by_vector}):
+        found_by = ("lexical",) * (key in lexical) + ("dense",) * (key in by_vector)
+        wanted.setdefault(key[0], []).append(ChosenSentence(key[1], lexical.get(key), found_by))
+    return wanted
