@@ -10,6 +10,7 @@ from dataclasses import asdict, astuple, dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,27 +66,25 @@ def qualified(table: str, columns: str) -> str:
     return ", ".join(f"{table}.{column}" for column in columns.split(", "))
 
 
+def picked(columns: str, values: Mapping[str, Any]) -> Row:
+    """Return the values of these columns."""
+    return tuple(values[column] for column in columns.split(", "))
+
+
+def document_values(split: SplitDocument) -> dict[str, Any]:
+    """Return the values of a document and of its metadata by column; `metadata` holds the latter together."""
+    document = split.document
+    successors = [astuple(successor) for successor in document.metadata.superseded_by]
+    metadata = asdict(document.metadata) | {"superseded_by": successors}
+    counts = {"characters": len(document.text), "sentences": len(split.sentences), "pages": len(split.pages)}
+    found = {"root": split.root, "fingerprint": split.fingerprint}
+    return asdict(document) | metadata | counts | found | {"metadata": metadata}
+
+
 def document_row(split: SplitDocument) -> Row:
     """Return the values for `DOCUMENT_COLUMNS`."""
-    document = split.document
-    metadata = document.metadata
-    return (
-        document.id,
-        split.fingerprint,
-        document.sha256,
-        document.source_sha256,
-        document.encoding,
-        document.format,
-        document.extractor,
-        split.root,
-        len(document.text),
-        len(split.sentences),
-        len(split.pages),
-        metadata.document_type,
-        metadata.is_binding,
-        to_json(asdict(metadata) | {"superseded_by": [astuple(other) for other in metadata.superseded_by]}),
-        document.text,
-    )
+    values = document_values(split)
+    return picked(DOCUMENT_COLUMNS, values | {"metadata": to_json(values["metadata"])})
 
 
 def sentence_row(ordinal: int, sentence: Sentence) -> Row:
@@ -165,6 +164,11 @@ def listed(row: Row) -> DocumentInfo:
     return DocumentInfo(*fields)
 
 
+def evidence_key(model: ModelIdentity, sentence: Sentence) -> bytes | None:
+    """Return the key of the sentence's vector; None if it is not evidence and has no vector."""
+    return embedding_key(model, sentence.search_text) if sentence.kind.evidence else None
+
+
 def embedding_key(model: ModelIdentity, text: str) -> bytes:
     """Return sixteen bytes that identify the vector of `text` under this model."""
     named = f"{model.name}\0{model.revision}\0{model.precision}\0{model.dimension}\0{text}"
@@ -185,14 +189,8 @@ to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 # Neighbouring sentences share their section and often their tags: parsing them again and again would take most of the
 # time of a search.
-@lru_cache(maxsize=4096)
-def _section(stored: str) -> tuple[str, ...]:
-    return tuple(json.loads(stored))
-
-
-@lru_cache(maxsize=4096)
-def _tags(stored: str) -> Tags:
-    return tag_tuples(json.loads(stored))
+_section = lru_cache(maxsize=4096)(msgspec.json.Decoder(tuple[str, ...]).decode)
+_tags = lru_cache(maxsize=4096)(msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode)
 
 
 def tag_tuples(tags: Mapping[str, list[str]]) -> Tags:

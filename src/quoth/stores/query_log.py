@@ -167,9 +167,8 @@ class QueryLog(RetrievalLog):
         self._inherited: list[sqlite3.Connection] = []
 
     def record(self, retrieval: Retrieval, *, time: str, milliseconds: float) -> None:
-        with (
-            self._lock
-        ):  # while one thread waits for a locked file the others wait for it, and then leave the file alone
+        # While one thread waits for a locked file, the others wait for that thread, and then leave the file alone.
+        with self._lock:
             super().record(retrieval, time=time, milliseconds=milliseconds)
 
     def _write(self, row: tuple[Any, ...]) -> None:
@@ -232,18 +231,13 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _create(connection: sqlite3.Connection) -> None:
     """Make the table in an empty database; a database of others is left as it is."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:  # commits at the end, or rolls back
+        connection.execute("BEGIN IMMEDIATE")
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
             connection.execute(_CREATE)
             connection.execute("CREATE INDEX queries_time ON queries (time)")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,8 +31,10 @@ CHUNK = 4096
 class WriteTemplate(ABC):
     """The state of one write. `run` does it all; a store supplies the steps that touch its tables.
 
-    `old` is the published generation, None if there is none.
+    `old` is the published generation, None if there is none. `elsewhere` says what else to ingest into.
     """
+
+    elsewhere: ClassVar[str]
 
     old: IndexInfo | None
     embedder: Embedder
@@ -43,11 +46,12 @@ class WriteTemplate(ABC):
 
     def __post_init__(self) -> None:
         self.model = self.embedder.identity
+        self._report = self.progress or (lambda *_: None)
 
     def run(self, put: Iterable[SplitDocument], remove: Collection[str]) -> IndexInfo:
         with self.staging():
             self._stage_all(put, remove)
-            if self.old is not None and self.old.model != self.model:
+            if self.old is not None:
                 self.refuse_mixture(self.old)
             if self.old is not None and not self.staged and not self.removed and self.is_described_by(self.old):
                 return self.old
@@ -60,6 +64,26 @@ class WriteTemplate(ABC):
     def is_described_by(self, info: IndexInfo) -> bool:
         """Return whether a write without any documents would leave the index as it is."""
         return (info.model, info.profile_name, info.profile_source) == (self.model, *self.profile)
+
+    def refuse_mixture(self, old: IndexInfo) -> None:
+        """Raise if a document would keep vectors of another model: a new model must bring every document again."""
+        if old.model != self.model and self.keeps_documents():
+            raise IndexMismatch(
+                f"{self.index_name} was made with {_described(old.model)}, not {_described(self.model)}",
+                hint=f"Ingest into another {self.elsewhere}, or remove this one first.",
+            )
+
+    def describe(self, documents: Collection[tuple[str, str, int]], *, generation: int) -> IndexInfo:
+        """Describe an index of documents, given as id, fingerprint and number of sentences, in any order."""
+        fingerprints = [(doc_id, fingerprint) for doc_id, fingerprint, _ in documents]
+        digest = content_digest(FORMAT, self.model, profile=self.profile, documents=fingerprints)
+        sentences = sum(sentences for _, _, sentences in documents)
+        return IndexInfo(FORMAT, generation, digest, self.model, *self.profile, len(documents), sentences)
+
+    @property
+    @abstractmethod
+    def index_name(self) -> str:
+        """The index as messages name it."""
 
     @abstractmethod
     def staging(self) -> AbstractContextManager[None]:
@@ -82,8 +106,8 @@ class WriteTemplate(ABC):
         """Note the removed documents, and store the new root of each moved document, by id."""
 
     @abstractmethod
-    def refuse_mixture(self, old: IndexInfo) -> None:
-        """Raise `model_mismatch` if a document would keep vectors of the old model."""
+    def keeps_documents(self) -> bool:
+        """Return whether the index holds documents that this write neither replaces nor removes."""
 
     @abstractmethod
     def find_missing(self) -> int:
@@ -146,43 +170,9 @@ class WriteTemplate(ABC):
             )
         return vectors, tokens
 
-    def _report(self, step: str, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(step, done, total)
-
-
-def model_mismatch(index: str, *, old: ModelIdentity, new: ModelIdentity, elsewhere: str) -> IndexMismatch:
-    """Return the error for vectors of two models, which never mix: another model must bring every document again."""
-    return IndexMismatch(
-        f"{index} was made with {_described(old)}, not {_described(new)}",
-        hint=f"Ingest into another {elsewhere}, or remove this one first.",
-    )
-
 
 def _described(model: ModelIdentity) -> str:
     return f"{model.name} ({model.revision}, {model.precision}, {model.dimension} dimensions)"
-
-
-def describe_index(
-    documents: Collection[tuple[str, str]],
-    *,
-    sentences: int,
-    generation: int,
-    model: ModelIdentity,
-    profile: tuple[str, str],
-) -> IndexInfo:
-    """Describe an index of documents, given as id and fingerprint in any order."""
-    name, source = profile
-    return IndexInfo(
-        format=FORMAT,
-        generation=generation,
-        digest=content_digest(FORMAT, model, profile=profile, documents=documents),
-        model=model,
-        profile_name=name,
-        profile_source=source,
-        documents=len(documents),
-        sentences=sentences,
-    )
 
 
 def content_digest(

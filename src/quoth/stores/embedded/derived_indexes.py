@@ -17,69 +17,65 @@ from quoth.stores.embedded import dense_index as dense
 from quoth.stores.embedded import generations
 from quoth.stores.embedded import lexical_index as lexical
 from quoth.stores.embedded.dense_index import PartitionVectors
-from quoth.stores.embedded.generations import Layout, Partition, partition_documents
+from quoth.stores.embedded.generations import (
+    DerivedFileDamaged,
+    FileEntry,
+    GenerationManifest,
+    Layout,
+    Partition,
+    PartitionRecord,
+    partition_documents,
+)
 from quoth.stores.embedded.sqlite_schema import DATABASE
+from quoth.types import IndexInfo
 
 _log = logging.getLogger(__name__)
 _Index = TypeVar("_Index")
 
 
-def build(
-    connection: sqlite3.Connection,
-    location: Path,
-    *,
-    generation: int,
-    dimension: int,
-    layout: Layout,
-    previous: int,
-) -> None:
-    """Write the directory of `generation` from what `connection` sees, and rename it to its final name.
+def build(connection: sqlite3.Connection, location: Path, info: IndexInfo, *, layout: Layout, previous: int) -> None:
+    """Write the directory of a generation from what `connection` sees, and rename it to its final name.
 
     Partitions that are the same in the `previous` generation, if there is one, are taken over from there.
     """
     with writing(location), generations.aside(location) as folder:
         old = generations.directory(location, previous)
         try:
-            manifest = generations.manifest(old)
-        except generations.DerivedFileDamaged:  # or there is none
-            manifest = generations.GenerationManifest({}, ())
-        records: list[generations.PartitionRecord] = []
-        sealed: dict[str, generations.FileEntry] = {}
+            before = generations.manifest(old)
+        except DerivedFileDamaged:  # or there is none
+            before = GenerationManifest(old, {}, ())
+        records: list[PartitionRecord] = []
+        sealed: dict[str, FileEntry] = {}
         for partition in partition_documents(connection, layout):
-            record = _take_over(partition, folder, sealed, old=old, manifest=manifest)
-            records.append(record or _build_partition(connection, partition, folder, dimension=dimension))
+            record = _take_over(partition, folder, before=before, sealed=sealed)
+            records.append(record or _build_partition(connection, partition, folder, dimension=info.model.dimension))
         lexical.compose([segment for record in records for segment in record.segments], folder)
         generations.seal(folder, partitions=records, sealed=sealed)
-        generations.put_in_place(folder, location, generation)
+        generations.put_in_place(folder, location, info.generation)
 
 
 def _build_partition(
     connection: sqlite3.Connection, partition: Partition, folder: Path, *, dimension: int
-) -> generations.PartitionRecord:
+) -> PartitionRecord:
     sentences = dense.build(connection, partition, folder / partition.folder, dimension=dimension)
     try:
         segments = lexical.build(connection, partition, folder)
     except ValueError as error:  # tantivy wraps the error of the operating system
         raise unwritable(folder.parent.parent, error) from error
-    return generations.PartitionRecord(partition.number, partition.key, sentences, segments)
+    return PartitionRecord(partition.number, partition.key, sentences, segments)
 
 
 def _take_over(
-    partition: Partition,
-    folder: Path,
-    sealed: dict[str, generations.FileEntry],
-    *,
-    old: Path,
-    manifest: generations.GenerationManifest,
-) -> generations.PartitionRecord | None:
+    partition: Partition, folder: Path, *, before: GenerationManifest, sealed: dict[str, FileEntry]
+) -> PartitionRecord | None:
     """Link the files of `partition` into `folder` and add them to `sealed`; None if the old generation lacks it."""
-    record = next((record for record in manifest.partitions if record.key == partition.key), None)
+    record = next((record for record in before.partitions if record.key == partition.key), None)
     if record is None:
         return None
     names = (f"{partition.folder}/", *(lexical.file_prefix(segment) for segment in record.segments))
-    files = {name: entry for name, entry in manifest.files.items() if name.startswith(names)}
+    files = {name: entry for name, entry in before.files.items() if name.startswith(names)}
     try:
-        sealed |= generations.take_over(old, folder, files)
+        sealed |= generations.take_over(before.folder, folder, files)
     except OSError as error:
         _log.warning("building a part of the search indexes anew: %s", error)
         for name in files:
@@ -128,7 +124,7 @@ class DerivedIndexes:
     def _load(self, load: Callable[[Path], _Index], rebuild: Callable[[], None]) -> _Index:
         try:
             index = load(self._folder)
-        except generations.DerivedFileDamaged as damage:
+        except DerivedFileDamaged as damage:
             self._check_location()
             _log.warning("rebuilding the search indexes from the database: %s", damage)
             index = self._rebuilt(load, rebuild, damage=damage)
@@ -142,7 +138,7 @@ class DerivedIndexes:
                 raise replaced(self._location)
 
     def _rebuilt(
-        self, load: Callable[[Path], _Index], rebuild: Callable[[], None], *, damage: generations.DerivedFileDamaged
+        self, load: Callable[[Path], _Index], rebuild: Callable[[], None], *, damage: DerivedFileDamaged
     ) -> _Index:
         try:
             with writing(self._location), generations.writer_lock(self._location):
@@ -153,7 +149,7 @@ class DerivedIndexes:
                 f"{busy}; the damaged search indexes at {self._folder} cannot be rebuilt meanwhile",
                 hint="Ask again when it has finished; this index cannot be searched before.",
             ) from damage
-        except (IndexUnwritable, generations.DerivedFileDamaged) as error:
+        except (IndexUnwritable, DerivedFileDamaged) as error:
             raise IndexDamaged(
                 f"the search indexes at {self._folder} are damaged and could not be rebuilt: {error}",
                 hint="Run the command once where the index directory can be written, or ingest again.",
@@ -162,7 +158,7 @@ class DerivedIndexes:
     def _reload(self, load: Callable[[Path], _Index], rebuild: Callable[[], None]) -> _Index:
         try:
             return load(self._folder)  # another process may have rebuilt it just before we got the lock
-        except generations.DerivedFileDamaged:
+        except DerivedFileDamaged:
             rebuild()
             self._holder = generations.hold(self._folder)
             return load(self._folder)

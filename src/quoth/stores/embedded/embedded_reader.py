@@ -120,14 +120,7 @@ class EmbeddedReader:
         return self.indexes.dense(self._rebuild)
 
     def _rebuild(self) -> None:
-        derived.build(
-            self.connection,
-            self.location,
-            generation=self.info.generation,
-            dimension=self.info.model.dimension,
-            layout=self.layout,
-            previous=0,
-        )
+        derived.build(self.connection, self.location, self.info, layout=self.layout, previous=0)
 
     def checked(self, vector: Vectors | None) -> Vectors | None:
         return checked_vector(vector, self.info.model.dimension)

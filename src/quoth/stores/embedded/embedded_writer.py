@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from quoth.stores.database_rows import Row
 from quoth.stores.disk_faults import writing
 from quoth.stores.embedded import derived_indexes, sqlite_schema
 from quoth.stores.embedded.generations import Layout
-from quoth.stores.write_template import CHUNK, WriteTemplate, model_mismatch
+from quoth.stores.write_template import CHUNK, WriteTemplate
 from quoth.types import IndexInfo, SplitDocument, StoredDocument, Vectors
 
 _FILE = "staging.db"
@@ -51,6 +52,7 @@ _LEAVING = "SELECT id FROM staging.documents UNION ALL SELECT id FROM staging.re
 class EmbeddedWriter(WriteTemplate):
     """See `WriteTemplate`. `folder` holds the index; the caller holds its writer lock."""
 
+    elsewhere: ClassVar[str] = "directory (--index)"
     connection: sqlite3.Connection
     folder: Path
     layout: Layout
@@ -83,18 +85,11 @@ class EmbeddedWriter(WriteTemplate):
             self._delete_staged(split.document.id)
             self._insert("documents", rows.DOCUMENT_COLUMNS, [rows.document_row(split)])
             (number,) = self.connection.execute("SELECT max(number) FROM staging.documents").fetchone()
-            self._insert(
-                "sentences",
-                f"document, {rows.SENTENCE_COLUMNS}, key",
-                (
-                    (
-                        number,
-                        *rows.sentence_row(ordinal, sentence),
-                        rows.embedding_key(self.model, sentence.search_text) if sentence.kind.evidence else None,
-                    )
-                    for ordinal, sentence in enumerate(split.sentences)
-                ),
+            sentences = (
+                (number, *rows.sentence_row(ordinal, sentence), rows.evidence_key(self.model, sentence))
+                for ordinal, sentence in enumerate(split.sentences)
             )
+            self._insert("sentences", f"document, {rows.SENTENCE_COLUMNS}, key", sentences)
             passages = ((number, *rows.passage_row(*numbered)) for numbered in enumerate(split.passages))
             self._insert("passages", f"document, {rows.PASSAGE_COLUMNS}", passages)
             pages = ((number, *rows.page_row(page)) for page in split.pages)
@@ -110,11 +105,13 @@ class EmbeddedWriter(WriteTemplate):
             roots = ((root, doc_id) for doc_id, root in moved.items())
             self.connection.executemany("UPDATE main.documents SET root = ? WHERE id = ?", roots)
 
-    def refuse_mixture(self, old: IndexInfo) -> None:
+    @property
+    def index_name(self) -> str:
+        return f"the index at {self.folder}"
+
+    def keeps_documents(self) -> bool:
         query = f"SELECT count(*) FROM documents WHERE id NOT IN ({_LEAVING})"
-        if self.connection.execute(query).fetchone() != (0,):
-            index, elsewhere = f"the index at {self.folder}", "directory (--index)"
-            raise model_mismatch(index, old=old.model, new=self.model, elsewhere=elsewhere)
+        return bool(self.connection.execute(query).fetchone() != (0,))
 
     def find_missing(self) -> int:
         with self._transaction():
@@ -142,20 +139,11 @@ class EmbeddedWriter(WriteTemplate):
 
     def publish(self) -> IndexInfo:
         previous = self.old.generation if self.old else 0
-        generation = previous + 1
         with self._transaction():
             self._replace_documents()
-            info = sqlite_schema.describe(
-                self.connection, generation=generation, model=self.model, profile=self.profile
-            )
-            derived_indexes.build(
-                self.connection,
-                self.folder,
-                generation=generation,
-                dimension=self.model.dimension,
-                layout=self.layout,
-                previous=previous,
-            )
+            documents = self.connection.execute("SELECT id, fingerprint, sentences FROM documents").fetchall()
+            info = self.describe(documents, generation=previous + 1)
+            derived_indexes.build(self.connection, self.folder, info, layout=self.layout, previous=previous)
             sqlite_schema.write_info(self.connection, info)
         return info
 
@@ -215,13 +203,6 @@ class EmbeddedWriter(WriteTemplate):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with writing(self.folder):
+        with writing(self.folder), self.connection:  # commits at the end, or rolls back
             self.connection.execute("BEGIN")
-            try:
-                yield
-                self.connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    if self.connection.in_transaction:
-                        self.connection.execute("ROLLBACK")
-                raise
+            yield

@@ -66,6 +66,7 @@ class PartitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class GenerationManifest:
+    folder: Path
     files: dict[str, FileEntry]
     partitions: tuple[PartitionRecord, ...]
 
@@ -195,7 +196,7 @@ def manifest(folder: Path) -> GenerationManifest:
     try:
         listed = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
         shards = (PartitionRecord(**{**shard, "segments": tuple(shard["segments"])}) for shard in listed["shards"])
-        return GenerationManifest(listed["parts"], tuple(shards))
+        return GenerationManifest(folder, listed["parts"], tuple(shards))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DerivedFileDamaged(f"{folder}: {error}") from error
 

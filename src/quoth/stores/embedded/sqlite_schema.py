@@ -16,11 +16,12 @@ import sqlite3
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from quoth.errors import IndexDamaged, IndexMismatch
-from quoth.stores.write_template import FORMAT, describe_index
-from quoth.types import IndexInfo, ModelIdentity, StoredDocument
+from quoth.stores.write_template import FORMAT
+from quoth.types import IndexInfo, StoredDocument
 
 DATABASE = "quoth.db"
 _PAGE = 8192  # bytes; of the usual 4096, a vector with its tokens takes half and a little more
@@ -141,13 +142,6 @@ def merge_log(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return every entry of `meta`; empty before the schema is made."""
-    if connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone() == (0,):
-        return {}
-    return dict(connection.execute("SELECT key, value FROM meta"))
-
-
 def read_stored_documents(connection: sqlite3.Connection) -> dict[str, StoredDocument]:
     found = connection.execute("SELECT id, fingerprint, source_sha256, root FROM documents")
     return {doc_id: StoredDocument(*rest) for doc_id, *rest in found}
@@ -155,9 +149,9 @@ def read_stored_documents(connection: sqlite3.Connection) -> dict[str, StoredDoc
 
 def read_info(connection: sqlite3.Connection, location: Path) -> IndexInfo | None:
     """Return the description of the published generation; None if nothing is published."""
-    meta = read_meta(connection)
-    if not meta:
+    if connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone() == (0,):
         return None
+    meta = dict(connection.execute("SELECT key, value FROM meta"))
     if meta.get("format") != str(FORMAT):
         raise IndexMismatch(
             f"the index at {location} has format {meta.get('format')}; this version of Quoth reads {FORMAT}",
@@ -166,11 +160,9 @@ def read_info(connection: sqlite3.Connection, location: Path) -> IndexInfo | Non
     if "generation" not in meta:
         return None
     try:
-        counts = {name: int(meta[name]) for name in ("format", "generation", "documents", "sentences")}
-        texts = {name: meta[name] for name in ("digest", "profile_name", "profile_source")}
-        fields: dict[str, Any] = {**counts, **texts, "model": ModelIdentity(**json.loads(meta["model"]))}
-        return IndexInfo(**fields)
-    except (KeyError, ValueError, TypeError) as error:
+        model = json.loads(meta["model"])
+        return msgspec.convert({**meta, "model": model}, IndexInfo, strict=False)  # numbers are kept as text
+    except (KeyError, ValueError) as error:
         raise IndexDamaged(f"the index at {location} does not describe itself", hint="Ingest again.") from error
 
 
@@ -178,12 +170,3 @@ def write_info(connection: sqlite3.Connection, info: IndexInfo) -> None:
     entries = {name: str(value) for name, value in asdict(info).items()}
     entries |= {"model": json.dumps(asdict(info.model)), "vectors": "float16"}
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", entries.items())
-
-
-def describe(
-    connection: sqlite3.Connection, *, generation: int, model: ModelIdentity, profile: tuple[str, str]
-) -> IndexInfo:
-    """Describe the content of the open transaction."""
-    documents = connection.execute("SELECT id, fingerprint FROM documents").fetchall()
-    (sentences,) = connection.execute("SELECT coalesce(sum(sentences), 0) FROM documents").fetchone()
-    return describe_index(documents, sentences=sentences, generation=generation, model=model, profile=profile)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import psycopg
 from psycopg import errors, sql
 
-from quoth.errors import IndexBusy, IndexUnwritable, QuothError, SettingsError
+from quoth.errors import IndexBusy, IndexFault, IndexUnwritable, QuothError, SettingsError
 from quoth.protocols import Progress
 from quoth.stores.database_rows import Row
 from quoth.stores.postgres import postgres_faults as faults
@@ -26,6 +27,7 @@ from quoth.stores.postgres.maintenance_report import (
     maintenance_json,
 )
 from quoth.stores.postgres.postgres_connections import Connection, Connections
+from quoth.stores.postgres.postgres_reader import PostgresReader
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_search import FEW
 from quoth.stores.postgres.postgres_store import no_index
@@ -73,7 +75,11 @@ def maintain(
     if not 0 <= sample <= _MOST_SAMPLE:
         raise SettingsError(f"a sample of {sample} cannot be taken", hint=f"Choose 0 to {_MOST_SAMPLE} vectors.")
     connections = Connections(url, schema)
-    with connections.writer() as connection, _only_run(connection, connections.location, schema, progress) as run:
+    report = progress or (lambda *_: None)
+    with (
+        connections.writer() as connection,
+        _MaintenanceRun(connection, connections.location, schema, report).alone() as run,
+    ):
         published = run.published()
         before = run.tables()
         removed, rebuilt = run.rebuild(published) if reindex else ((), {})
@@ -95,20 +101,6 @@ def maintain(
         )
 
 
-@contextmanager
-def _only_run(
-    connection: Connection, location: str, schema: str, progress: Progress | None
-) -> Iterator[_MaintenanceRun]:
-    """Yield the only maintenance of a schema. Its lock is freed at once, not when the connection is gone."""
-    run = _MaintenanceRun(connection, location, schema, progress)
-    run.begin()
-    try:
-        yield run
-    finally:
-        with suppress(psycopg.Error):
-            connection.execute(_UNLOCK, (schema,))
-
-
 @dataclass(frozen=True, slots=True)
 class _MaintenanceRun:
     """The steps of one maintenance."""
@@ -116,10 +108,11 @@ class _MaintenanceRun:
     connection: Connection
     location: str
     schema: str
-    progress: Progress | None
+    progress: Progress
 
-    def begin(self) -> None:
-        """Refuse a server that only reads, and a second maintenance."""
+    @contextmanager
+    def alone(self) -> Iterator[_MaintenanceRun]:
+        """Refuse a server that only reads, and a second maintenance meanwhile."""
         if self._rows(_READS_ONLY) == [(True,)]:
             raise IndexUnwritable(
                 f"{self.location} cannot be maintained: this server only reads",
@@ -128,6 +121,11 @@ class _MaintenanceRun:
         self._wait_for_locks(_WAIT)
         if self._rows(_LOCK, (self.schema,)) != [(True,)]:
             raise IndexBusy(f"{self.location} is being maintained already", hint="Try again when that is done.")
+        try:
+            yield self
+        finally:  # at once, not when the connection is gone
+            with suppress(psycopg.Error):
+                self.connection.execute(_UNLOCK, (self.schema,))
 
     def published(self) -> PublishedIndex:
         with faults.reading(self.location):
@@ -175,14 +173,14 @@ class _MaintenanceRun:
         removed = self._remove_left_over(found)
         rebuilt = {index.name: index.bytes for index in found if not index.left_over}
         for done, name in enumerate(rebuilt):
-            self._report("reindexing", done, len(rebuilt))
+            self.progress("reindexing", done, len(rebuilt))
             self._rebuild(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(self._named(name)), published)
         if _VECTORS not in rebuilt and published.evidence > FEW:
             rebuilt[_VECTORS] = 0
             operators = sql.SQL(f"{published.vectors}_cosine_ops")
             statement = sql.SQL(_CREATE).format(sql.Identifier(_VECTORS), self._named("sentences"), operators)
             self._rebuild(statement, published)
-        self._report("reindexing", len(rebuilt), len(rebuilt))
+        self.progress("reindexing", len(rebuilt), len(rebuilt))
         return removed, rebuilt
 
     def _rebuild(self, statement: sql.Composed, published: PublishedIndex) -> None:
@@ -204,23 +202,20 @@ class _MaintenanceRun:
     def vacuum(self, tables: Sequence[str]) -> None:
         self._wait_for_locks(_WAIT)
         for done, name in enumerate(tables):
-            self._report("vacuuming", done, len(tables))
+            self.progress("vacuuming", done, len(tables))
             self._do(sql.SQL("VACUUM (ANALYZE) {}").format(self._named(name)))
-        self._report("vacuuming", len(tables), len(tables))
+        self.progress("vacuuming", len(tables), len(tables))
 
     def recall(self, *, ef_search: int, sample: int) -> tuple[Recall, ...]:
         """Measure within one snapshot, whatever is published meanwhile."""
         self.connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         self.connection.read_only = True
         with faults.reading(self.location), self.connection.transaction():
-            return recall_of(
-                self.connection,
-                self.published(),
-                location=self.location,
-                ef_search=ef_search,
-                sample=sample,
-                progress=self.progress,
-            )
+            reader = PostgresReader(self.connection, self.published(), self.location, ef_search, self._lost)
+            return recall_of(reader, sample=sample, progress=self.progress)
+
+    def _lost(self) -> NoReturn:
+        raise IndexFault(f"the connection to {self.location} was lost", hint="Run the same command again.")
 
     def _wait_for_locks(self, patience: str) -> None:
         self._do(sql.SQL("SET lock_timeout = {}").format(patience))
@@ -235,7 +230,3 @@ class _MaintenanceRun:
 
     def _named(self, name: str) -> sql.Identifier:
         return sql.Identifier(self.schema, name)
-
-    def _report(self, step: str, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(step, done, total)

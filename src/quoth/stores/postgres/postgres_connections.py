@@ -73,8 +73,16 @@ class Connections:
         self._process = os.getpid()
         self._inherited: list[ConnectionPool[Connection]] = []
 
-    def borrow(self) -> Connection:
-        """A connection in autocommit mode, to be given back."""
+    @contextmanager
+    def borrowed(self) -> Iterator[Connection]:
+        """A connection in autocommit mode."""
+        connection = self._borrow()
+        try:
+            yield connection
+        finally:
+            self.give_back(connection)
+
+    def _borrow(self) -> Connection:
         pool = self._opened()
         with faults.reading(self.location):
             with suppress(PoolTimeout):
@@ -97,14 +105,6 @@ class Connections:
                 pool.putconn(connection)
                 return
         connection.close()
-
-    @contextmanager
-    def borrowed(self) -> Iterator[Connection]:
-        connection = self.borrow()
-        try:
-            yield connection
-        finally:
-            self.give_back(connection)
 
     def replacement(self) -> Connection:
         """Return a new connection in place of a lost one; the caller gives it back.

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field
+from typing import ClassVar
 
 import psycopg
 from psycopg import sql
@@ -28,7 +29,7 @@ from quoth.stores.postgres.postgres_faults import writing
 from quoth.stores.postgres.postgres_rows import original, restored, storable
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_search import FEW
-from quoth.stores.write_template import WriteTemplate, model_mismatch
+from quoth.stores.write_template import WriteTemplate
 from quoth.types import IndexInfo
 
 _WAIT = "5min"  # for another writer to publish, which builds an index at times
@@ -46,6 +47,7 @@ class PostgresWrite(WriteTemplate):
     `put` numbers the staged documents by id; `evidence` is the number of evidence sentences that they add.
     """
 
+    elsewhere: ClassVar[str] = "schema"
     connection: Connection
     location: str
     schema: str
@@ -54,13 +56,16 @@ class PostgresWrite(WriteTemplate):
     put: dict[str, int] = field(default_factory=dict, init=False)
     evidence: int = field(default=0, init=False)
 
-    def refuse_mixture(self, old: IndexInfo) -> None:
+    @property
+    def index_name(self) -> str:
+        return self.location
+
+    def keeps_documents(self) -> bool:
         with writing(self.location):
             staying = self.connection.execute(
                 "SELECT EXISTS (SELECT FROM documents d WHERE NOT EXISTS (SELECT FROM leaving l WHERE l.name = d.name))"
             ).fetchone()
-        if staying != (False,):
-            raise model_mismatch(self.location, old=old.model, new=self.model, elsewhere="schema")
+        return staying != (False,)
 
     def publish(self) -> IndexInfo:
         with writing(self.location):
@@ -119,9 +124,9 @@ def _hash(text: str) -> int:
 
 def _replace(write: PostgresWrite, now: PublishedIndex | None, *, alone: bool) -> PublishedIndex:
     connection = write.connection
-    if now is not None and now.info.model != write.model:
+    if now is not None:
         write.refuse_mixture(now.info)
-    elif now is not None and now.vectors != write.vectors:
+    if now is not None and now.info.model == write.model and now.vectors != write.vectors:
         raise IndexMismatch(
             f"{write.location} has meanwhile been made with store.vectors={now.vectors}",
             hint=f"Set store.vectors to {now.vectors}, and run the same command again.",
@@ -140,13 +145,7 @@ def _replace(write: PostgresWrite, now: PublishedIndex | None, *, alone: bool) -
         connection.execute(_FULL_TEXT)
     # From here on one writer at a time: what follows needs to see what the others have published.
     generation = connection.execute("SELECT generation FROM index_info FOR UPDATE").fetchone()
-    new = postgres_schema.describe_published(
-        connection,
-        generation=generation[0] + 1 if generation else 1,
-        model=write.model,
-        profile=write.profile,
-        vectors=write.vectors,
-    )
+    new = _described(write, generation[0] + 1 if generation else 1)
     if alone and new.evidence > FEW and not _has_vector_index(connection) and _is_owner(connection):
         _make_vector_index(connection, write.vectors)
     if other_analysis:
@@ -162,6 +161,14 @@ def _replace(write: PostgresWrite, now: PublishedIndex | None, *, alone: bool) -
     connection.execute("DELETE FROM staged_vectors v USING new_vectors n WHERE v.key = n.key")
     connection.execute("DELETE FROM staged_vectors v WHERE v.made < now() - %s::interval", (_KEPT,))
     return new
+
+
+def _described(write: PostgresWrite, generation: int) -> PublishedIndex:
+    """Describe the content of the open transaction."""
+    found = write.connection.execute("SELECT name, fingerprint, sentences, evidence, tokens FROM documents").fetchall()
+    info = write.describe([(original(row[0]), row[1], row[2]) for row in found], generation=generation)
+    evidence, tokens = sum(row[3] for row in found), sum(row[4] for row in found)
+    return PublishedIndex(info, evidence, tokens, write.vectors, ANALYSIS_VERSION)
 
 
 def _insert(connection: Connection) -> None:

@@ -122,9 +122,10 @@ class PostgresReader:
     def vectors(self, doc_id: str) -> Vectors:
         sent = f"SELECT {self.published.vectors}_send(s.vector) FROM sentences s"
         found = self._rows(f"{sent} {_OF_DOCUMENT} AND s.key IS NOT NULL ORDER BY s.ordinal", comparable(doc_id))
-        return self._vectors([vector for (vector,) in found])
+        return self.received([vector for (vector,) in found])
 
-    def _vectors(self, sent: list[bytes]) -> Vectors:
+    def received(self, sent: list[bytes]) -> Vectors:
+        """Return the vectors that the server sent."""
         return rows.vectors(sent, kind=self.published.vectors, dimension=self.info.model.dimension)
 
     def _candidates(self, found: list[Row], vector: Vectors | None) -> Candidates:
@@ -132,7 +133,7 @@ class PostgresReader:
             (rows.sentence(tuple(quoted)), lexical, ("lexical",) * by_lexical + ("dense",) * by_dense, tokens)
             for *quoted, lexical, by_lexical, by_dense, _, tokens in found
         ]
-        return scored_candidates(scored, vector, self._vectors([row[-2] for row in found]))
+        return scored_candidates(scored, vector, self.received([row[-2] for row in found]))
 
     def _rows(self, sql: str, *values: object) -> list[Row]:
         return self._ask(lambda connection: connection.execute(sql, values, binary=True).fetchall())

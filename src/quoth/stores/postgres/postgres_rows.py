@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 
 import numpy as np
 
 from quoth.stores import database_rows as shared
-from quoth.stores.database_rows import Row, embedding_key, to_json
+from quoth.stores.database_rows import Row, to_json
 from quoth.stores.postgres.lexemes import SentenceTerms, sentence_terms
 from quoth.types import (
     Document,
@@ -71,32 +73,13 @@ _HEADER = 4  # bytes before the numbers of a vector: its dimension, and two that
 
 def document_row(split: SplitDocument, terms: list[SentenceTerms | None]) -> Row:
     """Return the values for `DOCUMENT_COLUMNS`. `terms` has an entry for each sentence, None if it is no evidence."""
-    document = split.document
-    about = document.metadata
-    evidence = [found for found in terms if found is not None]
-    return (
-        storable(document.id),
-        split.fingerprint,
-        document.sha256,
-        document.source_sha256,
-        document.encoding,
-        document.format,
-        storable(document.extractor),
-        storable(split.root),
-        len(document.text),
-        len(split.sentences),
-        len(evidence),
-        sum(found.length for found in evidence),
-        len(split.pages),
-        _optional(about.title),
-        _optional(about.document_type),
-        about.is_binding,
-        _optional(about.effective_date),
-        to_json([[storable(successor.by), _optional(successor.section)] for successor in about.superseded_by]),
-        _optional(about.language),
-        to_json(about.tags),
-        storable(document.text),
-    )
+    evidence = [own for own in terms if own is not None]
+    found = shared.document_values(split)
+    values = dict(zip(found, _texts_mapped(storable, found.values()), strict=True))
+    successors = [_texts_mapped(storable, successor) for successor in found["superseded_by"]]
+    values |= {"name": values["id"], "superseded_by": to_json(successors), "tags": to_json(values["tags"])}
+    values |= {"evidence": len(evidence), "tokens": sum(own.length for own in evidence)}
+    return shared.picked(DOCUMENT_COLUMNS, values)
 
 
 def terms_of(split: SplitDocument) -> list[SentenceTerms | None]:
@@ -106,15 +89,13 @@ def terms_of(split: SplitDocument) -> list[SentenceTerms | None]:
 
 def sentence_row(ordinal: int, sentence: Sentence, *, terms: SentenceTerms | None, model: ModelIdentity) -> Row:
     """Return the values for `SENTENCE_COLUMNS`."""
-    number, start, stop, kind, section, lead_start, lead_stop, lead, page, ocr, tags, text = shared.sentence_row(
-        ordinal, sentence
-    )
-    key = None if terms is None else embedding_key(model, sentence.search_text)
-    found = (None, None, None) if terms is None else (terms.terms, terms.length, terms.norm)
-    labels = sorted({label(facet, value) for facet, values in sentence.tags.items() for value in values})
-    lead = _optional(lead)
-    text = storable(text)
-    return number, start, stop, kind, section, lead_start, lead_stop, lead, page, ocr, tags, labels, text, key, *found
+    columns = shared.SENTENCE_COLUMNS.split(", ")
+    values = dict(zip(columns, shared.sentence_row(ordinal, sentence), strict=True))
+    values["text"], values["lead_text"] = _texts_mapped(storable, (values["text"], values["lead_text"]))
+    values["labels"] = sorted({label(facet, value) for facet, held in sentence.tags.items() for value in held})
+    values["key"] = shared.evidence_key(model, sentence)
+    values |= {"terms": None, "length": None, "norm": None} if terms is None else asdict(terms)
+    return shared.picked(SENTENCE_COLUMNS, values)
 
 
 _LONGEST_LABEL = 500
@@ -137,17 +118,22 @@ def sentence(row: Row) -> Sentence:
 
 def document(row: Row) -> Document:
     """Return the document in a row of `WHOLE`."""
-    name, text, *source, extractor = row[:7]
-    fields: Row = (original(name), original(text), *source, original(extractor), _metadata(row[7:]))
-    return Document(*fields)
+    return Document(*_fields(row))
 
 
 def listed(row: Row) -> DocumentInfo:
     """Return the document info in a row of `LISTED`."""
-    name, sha256, source_sha256, encoding, form, extractor, *counts = row[:9]
-    source = (original(name), sha256, source_sha256, encoding, form, original(extractor))
-    fields: Row = (*source, *counts, _metadata(row[9:]))
-    return DocumentInfo(*fields)
+    return DocumentInfo(*_fields(row))
+
+
+def _fields(row: Row) -> Row:
+    """Return the columns before `_ABOUT`, and the metadata in these."""
+    *source, title, document_type, is_binding, effective_date, superseded_by, language, tags = _texts_mapped(
+        original, row
+    )
+    successors = tuple(Supersession(*_texts_mapped(original, successor)) for successor in superseded_by)
+    about = (title, document_type, is_binding, effective_date, successors, language, shared.tag_tuples(tags))
+    return (*source, Metadata(*about))
 
 
 def vectors(sent: list[bytes], *, kind: str, dimension: int) -> Vectors:
@@ -180,18 +166,5 @@ def restored(stored: str | None) -> str | None:
     return None if stored is None else original(stored)
 
 
-def _optional(text: str | None) -> str | None:
-    return None if text is None else storable(text)
-
-
-def _metadata(row: Row) -> Metadata:
-    title, document_type, is_binding, effective_date, superseded_by, language, tags = row
-    return Metadata(
-        title=restored(title),
-        document_type=restored(document_type),
-        is_binding=is_binding,
-        effective_date=restored(effective_date),
-        superseded_by=tuple(Supersession(original(by), restored(section)) for by, section in superseded_by),
-        language=restored(language),
-        tags=shared.tag_tuples(tags),
-    )
+def _texts_mapped(change: Callable[[str], str], row: Iterable[object]) -> Row:
+    return tuple(change(value) if isinstance(value, str) else value for value in row)

@@ -15,7 +15,7 @@ from quoth.stores.database_rows import Row
 from quoth.stores.postgres import postgres_faults as faults
 from quoth.stores.postgres.postgres_connections import Connection, Connections
 from quoth.stores.postgres.postgres_rows import original, storable
-from quoth.stores.write_template import FORMAT, describe_index
+from quoth.stores.write_template import FORMAT
 from quoth.types import IndexInfo, ModelIdentity, StoredDocument
 
 _LOCK = 0x51754D67  # "QuMg": one for the whole database, because the extension belongs to all schemas
@@ -212,21 +212,6 @@ def read_stored_documents(connection: Connection) -> dict[str, StoredDocument]:
     return {
         original(name): StoredDocument(fingerprint, sha256, original(root)) for name, fingerprint, sha256, root in found
     }
-
-
-def describe_published(
-    connection: Connection, *, generation: int, model: ModelIdentity, profile: tuple[str, str], vectors: str
-) -> PublishedIndex:
-    """Describe the content of the open transaction."""
-    found = connection.execute("SELECT name, fingerprint, sentences, evidence, tokens FROM documents").fetchall()
-    info = describe_index(
-        [(original(row[0]), row[1]) for row in found],
-        sentences=sum(row[2] for row in found),
-        generation=generation,
-        model=model,
-        profile=profile,
-    )
-    return PublishedIndex(info, sum(row[3] for row in found), sum(row[4] for row in found), vectors, ANALYSIS_VERSION)
 
 
 def write_published(connection: Connection, new: PublishedIndex) -> None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -45,8 +44,6 @@ _MISSING = """
 INSERT INTO new_missing SELECT min(s.row), s.key FROM new_sentences s
 WHERE s.key IS NOT NULL AND NOT EXISTS (SELECT FROM new_vectors v WHERE v.key = s.key) GROUP BY s.key
 """
-_COPY_START = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-_COPY_END = struct.pack(">h", -1)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -142,10 +139,8 @@ class PostgresWriter(PostgresWrite):
         stored = rows.vectors_to_keep(vectors, kind=self.vectors)
         with writing(self.location), self.connection.transaction():
             with self.connection.cursor().copy("COPY new_vectors FROM STDIN (FORMAT binary)") as copy:
-                copy.write(_COPY_START)
                 for key, vector, codes in zip(keys, stored, tokens, strict=True):
-                    copy.write(_binary_row(key, rows.packed(vector), codes))
-                copy.write(_COPY_END)
+                    copy.write_row((key, rows.packed(vector), codes))  # bytes are copied as they are
             self.connection.execute(
                 "INSERT INTO staged_vectors (key, vector, tokens) SELECT key, vector, tokens FROM new_vectors "
                 "WHERE key = ANY (%s) ORDER BY key ON CONFLICT DO NOTHING",  # in order: two writers cannot lock up
@@ -175,8 +170,3 @@ class PostgresWriter(PostgresWrite):
                 f"{self.location} keeps its vectors as '{published.vectors}', not as '{self.vectors}'",
                 hint="Change the setting back, or ingest into another schema.",
             )
-
-
-def _binary_row(*fields: bytes) -> bytes:
-    """Return a row of a binary copy."""
-    return struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(field)) + field for field in fields)

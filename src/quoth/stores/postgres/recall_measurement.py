@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NoReturn
 
 import numpy as np
 
-from quoth.errors import IndexFault
 from quoth.protocols import Progress
 from quoth.stores.postgres import postgres_faults as faults
-from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres.maintenance_report import Recall
 from quoth.stores.postgres.postgres_connections import Connection
 from quoth.stores.postgres.postgres_reader import PostgresReader
@@ -49,37 +46,25 @@ SELECT document_type, sum(evidence) FROM documents WHERE document_type IS NOT NU
 _DOCUMENTS = "SELECT name, evidence FROM documents WHERE evidence > 0 ORDER BY name LIMIT %s"
 
 
-def recall_of(
-    connection: Connection,
-    published: PublishedIndex,
-    *,
-    location: str,
-    ef_search: int,
-    sample: int,
-    progress: Progress | None,
-) -> tuple[Recall, ...]:
+def recall_of(reader: PostgresReader, *, sample: int, progress: Progress) -> tuple[Recall, ...]:
     """Measure inside a transaction: without a filter, then with one if some filter divides the index."""
-
-    def lost() -> NoReturn:
-        raise IndexFault(f"the connection to {location} was lost", hint="Run the same command again.")
-
-    with faults.reading(location):
-        questions = _sample(connection, published, sample)
-        filters, words = _filter(connection, published) or (None, None)
+    with faults.reading(reader.location):
+        questions = _sample(reader, sample)
+        filters, words = _filter(reader.connection, reader.published) or (None, None)
     if not len(questions):
         return ()
-    exact, passing = _nearest(connection, published, questions, filters, location=location, progress=progress)
-    reader = PostgresReader(connection, published, location, ef_search, lost)
+    exact, passing = _nearest(reader, questions, filters, progress=progress)
     found = [_compare(reader, questions, exact[0], NO_FILTERS, progress=progress)]
     if filters is not None and passing:
         filtered = _compare(reader, questions, exact[1], filters, progress=progress)
-        found.append(replace(filtered, filter=words, passing=round(passing / published.evidence, 4)))
+        found.append(replace(filtered, filter=words, passing=round(passing / reader.published.evidence, 4)))
     return tuple(found)
 
 
-def _sample(connection: Connection, published: PublishedIndex, count: int) -> Vectors:
-    found = connection.execute(_SAMPLE.format(kind=published.vectors), {"count": count}, binary=True).fetchall()
-    return _vectors(published, [sent for (sent,) in found])
+def _sample(reader: PostgresReader, count: int) -> Vectors:
+    statement = _SAMPLE.format(kind=reader.published.vectors)
+    found = reader.connection.execute(statement, {"count": count}, binary=True).fetchall()
+    return reader.received([sent for (sent,) in found])
 
 
 def _filter(connection: Connection, published: PublishedIndex) -> tuple[Filters, str] | None:
@@ -100,13 +85,7 @@ def _filter(connection: Connection, published: PublishedIndex) -> tuple[Filters,
 
 
 def _nearest(
-    connection: Connection,
-    published: PublishedIndex,
-    questions: Vectors,
-    filters: Filters | None,
-    *,
-    location: str,
-    progress: Progress | None,
+    reader: PostgresReader, questions: Vectors, filters: Filters | None, *, progress: Progress
 ) -> tuple[tuple[Vectors, Vectors], int]:
     """Return the cosines of the `K` nearest among all vectors and among the filtered ones, and how many pass.
 
@@ -116,25 +95,24 @@ def _nearest(
     test, values = ("false", {}) if limits is None else (limits.scanned, limits.values)
     best = tuple(np.full((len(questions), K), -np.inf, dtype=np.float32) for _ in range(2))
     done = passing = 0
-    with connection.cursor(name="quoth_recall") as cursor:
-        with faults.reading(location):
+    with reader.connection.cursor(name="quoth_recall") as cursor:
+        with faults.reading(reader.location):
             cursor.execute(
-                f"SELECT {published.vectors}_send(s.vector), {test} FROM sentences s WHERE s.key IS NOT NULL",
+                f"SELECT {reader.published.vectors}_send(s.vector), {test} FROM sentences s WHERE s.key IS NOT NULL",
                 values,
                 binary=True,
             )
         while True:
-            with faults.reading(location):
+            with faults.reading(reader.location):
                 chunk = cursor.fetchmany(_CHUNK)
             if not chunk:
                 return (best[0], best[1]), passing
-            cosines = questions @ _vectors(published, [sent for sent, _ in chunk]).T
+            cosines = questions @ reader.received([sent for sent, _ in chunk]).T
             allowed = np.array([passes for _, passes in chunk], dtype=bool)
             best = _best(best[0], cosines), _best(best[1], cosines[:, allowed])
             done += len(chunk)
             passing += int(allowed.sum())
-            if progress is not None:
-                progress("comparing", done, published.evidence)
+            progress("comparing", done, reader.published.evidence)
 
 
 def _best(so_far: Vectors, more: Vectors) -> Vectors:
@@ -143,7 +121,7 @@ def _best(so_far: Vectors, more: Vectors) -> Vectors:
 
 
 def _compare(
-    reader: PostgresReader, questions: Vectors, exact: Vectors, filters: Filters, *, progress: Progress | None
+    reader: PostgresReader, questions: Vectors, exact: Vectors, filters: Filters, *, progress: Progress
 ) -> Recall:
     """Compare search with the exact result; a hit as near as the last exact one is right."""
     shares = []
@@ -153,8 +131,7 @@ def _compare(
         least = float(wanted.min()) - _SAME
         right = sum("dense" in candidate.found_by and candidate.dense >= least for candidate in found.items)
         shares.append(min(right, len(wanted)) / len(wanted))
-        if progress is not None:
-            progress("searching" if filters is NO_FILTERS else "filtering", number, len(questions))
+        progress("searching" if filters is NO_FILTERS else "filtering", number, len(questions))
     return Recall(
         filter=None,
         passing=1.0,
@@ -163,7 +140,3 @@ def _compare(
         mean=round(sum(shares) / len(shares), 4),
         worst=round(min(shares), 4),
     )
-
-
-def _vectors(published: PublishedIndex, sent: list[bytes]) -> Vectors:
-    return rows.vectors(sent, kind=published.vectors, dimension=published.info.model.dimension)
