@@ -34,37 +34,36 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
 def test_a_lost_shard_is_left_alone_for_longer_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("quoth.cluster.remote_shard.time", SimpleNamespace(monotonic=lambda: now))
-    shards = ShardHealth(2)
-    shards.answered(0)
-    shards.lost(1, "gone")
-    assert dict(shards.missing()) == {1: "gone"}
+    well, shard = ShardHealth("shard 1 of 2"), ShardHealth("shard 2 of 2")
+    well.answered()
+    shard.lost("gone")
+    assert (well.lost_at, shard.why) == (None, "gone")
     waited = []
     for _ in range(8):
         before = now
-        while 1 not in shards.due():
+        while not shard.due():
             now += 0.1
         waited.append(round(now - before, 1))
-        shards.back(1)
-        assert shards.missing() == {}
-        shards.lost(1, "gone again")
+        shard.back()
+        assert (shard.lost_at, shard.why) == (None, "")
+        shard.lost("gone again")
     assert waited[:3] == pytest.approx([0.5, 1.0, 2.0], abs=0.15)
     assert max(waited) <= 10.2
-    shards.back(1)
+    shard.back()
     now += 11
-    shards.answered(1)  # it has been well for a while
-    shards.lost(1, "gone")
+    shard.answered()  # it has been well for a while
+    shard.lost("gone")
     now += 0.6
-    assert 1 in shards.due()
-    states = shards.states()
-    assert (states[0].up, states[0].calls, states[0].faults) == (True, 1, 0)
-    assert (states[1].up, states[1].why) == (False, "gone")
+    assert shard.due()
+    assert (well.state().up, well.state().calls, well.state().faults) == (True, 1, 0)
+    assert (shard.state().up, shard.state().why) == (False, "gone")
 
 
 def test_an_answer_that_was_on_its_way_does_not_bring_a_shard_back() -> None:
-    shards = ShardHealth(1)
-    shards.lost(0, "late")
-    shards.answered(0)
-    assert 0 in shards.missing()
+    shard = ShardHealth("shard 1 of 1")
+    shard.lost("late")
+    shard.answered()
+    assert shard.lost_at is not None
 
 
 @pytest.mark.parametrize("kind", [ShardMissing, ShardLost])

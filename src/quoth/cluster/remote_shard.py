@@ -7,15 +7,15 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from quoth.errors import IndexFault, ShardLost
 from quoth.protocols import Neighbours, Reader
 from quoth.stores.query_terms import Variant, asked
 from quoth.stores.sharded import bm25
-from quoth.stores.sharded.cluster_manifest import ShardEntry
+from quoth.stores.sharded.cluster_manifest import ClusterManifest, ShardEntry
 from quoth.stores.sharded.shard_protocol import (
     ChosenSentence,
     QueryWeights,
@@ -88,115 +88,81 @@ class ReplyCache:
                 self._bytes -= self._values.popitem(last=False)[1][1]
 
 
-@dataclass(slots=True)
-class _ShardRecord:
+@dataclass
+class ShardHealth:
+    """Whether a shard answers. A lost shard is left out until a check succeeds. Threads may share it."""
+
+    name: str
     calls: int = 0
     faults: int = 0
-    answered: float | None = None
+    answered_at: float | None = None
     lost_at: float | None = None
-    returned: float = 0.0
+    returned_at: float = 0.0
     losses: int = 0
     """Since it last answered for a while."""
     why: str = ""
+    """Why it is lost; empty if it is not."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def is_due(self, now: float) -> bool:
-        if self.lost_at is None:
-            return self.answered is not None and now - self.answered > _QUIET_SECONDS
-        patience: float = _FIRST_SECONDS * 2 ** min(10, self.losses - 1)
-        return now - self.lost_at > min(_LONGEST_SECONDS, patience)
-
-
-class ShardHealth:
-    """Which shards of a generation answer, by number. A lost one is left out until a check succeeds.
-
-    Threads may share it.
-    """
-
-    def __init__(self, shards: int) -> None:
-        self._names = [shard_name(number, shards) for number in range(shards)]
-        self._lock = threading.Lock()
-        self._records = [_ShardRecord() for _ in range(shards)]
-
-    def missing(self) -> Mapping[int, str]:
-        """Return the numbers of the shards that do not answer, and why."""
-        with self._lock:
-            return {number: record.why for number, record in enumerate(self._records) if record.lost_at is not None}
-
-    def answered(self, number: int) -> None:
+    def answered(self) -> None:
         """Note a reply to a call. A lost shard stays lost: the call may have started before the loss."""
         with self._lock:
-            record = self._records[number]
-            record.calls += 1
-            record.answered = time.monotonic()
-            if record.lost_at is None and record.answered - record.returned > _LONGEST_SECONDS:
-                record.losses = 0
+            self.calls += 1
+            self.answered_at = time.monotonic()
+            if self.lost_at is None and self.answered_at - self.returned_at > _LONGEST_SECONDS:
+                self.losses = 0
 
-    def lost(self, number: int, why: str) -> ShardLost:
+    def lost(self, why: str) -> ShardLost:
         """Note a failed call, and leave the shard out from now on; return the error to raise."""
         with self._lock:
-            record = self._records[number]
-            first = record.lost_at is None
-            record.calls += 1
-            record.faults += 1
-            record.lost_at, record.why = time.monotonic(), why
-            record.losses += first
+            first = self.lost_at is None
+            self.calls += 1
+            self.faults += 1
+            self.lost_at, self.why = time.monotonic(), why
+            self.losses += first
         if first:
-            _log.warning("%s does not answer, and is left out: %s", self._names[number], why)
-        return ShardLost(self._names[number], why)
+            _log.warning("%s does not answer, and is left out: %s", self.name, why)
+        return ShardLost(self.name, why)
 
-    def back(self, number: int) -> None:
+    def back(self) -> None:
         """Note a successful check: the shard takes part again."""
         with self._lock:
-            record = self._records[number]
-            returned = record.lost_at is not None
-            record.answered = time.monotonic()
-            record.lost_at, record.why = None, ""
+            returned = self.lost_at is not None
+            self.answered_at = time.monotonic()
+            self.lost_at, self.why = None, ""
             if returned:
-                record.returned = record.answered
+                self.returned_at = self.answered_at
         if returned:
-            _log.warning("%s answers again", self._names[number])
+            _log.warning("%s answers again", self.name)
 
-    def due(self) -> list[int]:
-        """Return the numbers of the shards that should be checked now."""
+    def due(self) -> bool:
+        """Return whether the shard should be checked now."""
         now = time.monotonic()
         with self._lock:
-            return [number for number, record in enumerate(self._records) if record.is_due(now)]
+            if self.lost_at is None:
+                return self.answered_at is not None and now - self.answered_at > _QUIET_SECONDS
+            patience: float = _FIRST_SECONDS * 2 ** min(10, self.losses - 1)
+            return now - self.lost_at > min(_LONGEST_SECONDS, patience)
 
-    def states(self) -> tuple[ShardState, ...]:
+    def state(self) -> ShardState:
         now = time.monotonic()
         with self._lock:
-            return tuple(
-                ShardState(
-                    name,
-                    record.lost_at is None,
-                    record.calls,
-                    record.faults,
-                    None if record.answered is None else now - record.answered,
-                    record.why,
-                )
-                for name, record in zip(self._names, self._records, strict=True)
-            )
+            quiet = None if self.answered_at is None else now - self.answered_at
+            return ShardState(self.name, self.lost_at is None, self.calls, self.faults, quiet, self.why)
 
 
 class RemoteShard:
     """Implements `shard_protocol.Shard` with calls. Threads may share it while its generation is served."""
 
-    def __init__(
-        self,
-        number: int,
-        entry: ShardEntry,
-        whole: IndexInfo,
-        *,
-        transport: Transport,
-        health: ShardHealth,
-        cache: ReplyCache,
-    ) -> None:
-        self.entry = entry
+    def __init__(self, number: int, cluster: ClusterManifest, *, transport: Transport, cache: ReplyCache) -> None:
+        self.entry = cluster.shards[number]
+        self.health = ShardHealth(shard_name(number, len(cluster.shards)))
+        self.checked = False
+        """Whether it was compared with the manifest. If not, it is never put into service."""
         self._number = number
         self._transport = transport
-        self._health = health
         self._cache = cache
-        self.reader: Reader = RemoteReader(self, whole)
+        self.reader: Reader = RemoteReader(self, cluster.info)
 
     def held(self, variants: Sequence[Variant]) -> tuple[int, ...]:
         return self.counts((), variants)[1]
@@ -216,29 +182,22 @@ class RemoteShard:
             reply = self._transport(self._number, self.entry, method, args)
         except IndexFault as fault:
             why = fault.why if isinstance(fault, ShardLost) else str(fault)
-            raise self._health.lost(self._number, why) from fault
-        self._health.answered(self._number)
+            raise self.health.lost(why) from fault
+        self.health.answered()
         return reply
 
-    def cached(
-        self,
-        kind: str,
-        keys: Sequence[Hashable],
-        fetch: Callable[[list[Any]], Iterable[Any]],
-        *,
-        size: Callable[[Any], int],
-    ) -> list[Any]:
+    def cached(self, kind: str, keys: Sequence[Hashable], fetch: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
         """Return a value for each key. `fetch` gets those that are not cached, and returns their values in order."""
         values = {key: self._cache.get((kind, self._number, key)) for key in keys}
         if new := [key for key, value in values.items() if value is None]:
             for key, value in zip(new, fetch(new), strict=True):
                 values[key] = value
                 if value is not None:
-                    self.remember(kind, key, value, size=size(value))
+                    self.remember(kind, key, value)
         return [values[key] for key in keys]
 
-    def remember(self, kind: str, key: Hashable, value: object, *, size: int) -> None:
-        self._cache.put((kind, self._number, key), value, size=size)
+    def remember(self, kind: str, key: Hashable, value: object) -> None:
+        self._cache.put((kind, self._number, key), value, size=_size(value))
 
     def counts(self, terms: Sequence[str], variants: Sequence[Variant]) -> tuple[dict[str, int], tuple[int, ...]]:
         """Return how many sentences hold each term and each variant. One call asks for all that are not cached."""
@@ -248,7 +207,7 @@ class RemoteShard:
             by_term, by_variant = self.call("counts", new_terms, [key for key in keys if not isinstance(key, str)])
             return [*(by_term[term] for term in new_terms), *by_variant]
 
-        counted = self.cached("count", [*terms, *variants], fetch, size=lambda _: _COUNT)
+        counted = self.cached("count", [*terms, *variants], fetch)
         return dict(zip(terms, counted, strict=False)), tuple(counted[len(terms) :])
 
 
@@ -272,25 +231,24 @@ class RemoteReader:
         return self._shard.counts(terms, bm25.lookups(asked([(term,) for term in terms])))[0]
 
     def document(self, doc_id: str) -> Document | None:
-        return cast("Document | None", self._one("document", doc_id, size=_document_size))
+        return cast("Document | None", self._one("document", doc_id))
 
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         if ids is None:
-            listing = self._one("documents", None, size=lambda infos: _INFO * len(infos))
-            return cast("tuple[DocumentInfo, ...]", listing)
+            return cast("tuple[DocumentInfo, ...]", self._one("documents", None))
 
         def fetch(new: list[str]) -> list[tuple[DocumentInfo, ...]]:
             by_id = {info.id: (info,) for info in self._shard.call("documents", new)}
             return [by_id.get(doc_id, ()) for doc_id in new]
 
-        listed = self._shard.cached("listed", list(dict.fromkeys(ids)), fetch, size=lambda _: _INFO)
+        listed = self._shard.cached("listed", list(dict.fromkeys(ids)), fetch)
         return tuple(sorted((info for several in listed for info in several), key=lambda info: info.id))
 
     def sentences(self, doc_id: str) -> Iterator[Sentence]:
         return iter(self._shard.call("sentences", doc_id))
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
-        return cast("tuple[Passage, ...]", self._one("passages", doc_id, size=lambda several: _PASSAGE * len(several)))
+        return cast("tuple[Passage, ...]", self._one("passages", doc_id))
 
     def page(self, doc_id: str, number: int) -> Page | None:
         return cast("Page | None", self._shard.call("page", doc_id, number))
@@ -299,32 +257,35 @@ class RemoteReader:
         by_id = {sentence.id: sentence for sentence in sentences}
 
         def fetch(ids: list[str]) -> list[Neighbours]:
-            return self._fetch_neighbours([by_id[sentence_id] for sentence_id in ids])
+            around, documents = self._shard.call("around", [by_id[sentence_id] for sentence_id in ids])
+            for sentence_id, neighbours in around.items():
+                self._shard.remember("neighbours", sentence_id, neighbours)
+            for document in documents:
+                self._shard.remember("document", document.id, document)
+            return [around[sentence_id] for sentence_id in ids]
 
-        return self._shard.cached("neighbours", [sentence.id for sentence in sentences], fetch, size=_neighbours_size)
+        return self._shard.cached("neighbours", [sentence.id for sentence in sentences], fetch)
 
     def vectors(self, doc_id: str) -> Vectors:
         return cast("Vectors", self._shard.call("vectors", doc_id))
 
-    def _one(self, method: str, argument: str | None, *, size: Callable[[Any], int]) -> Any:  # noqa: ANN401
+    def _one(self, method: str, argument: str | None) -> Any:  # noqa: ANN401
         """Return the reply to a call with one argument; a reply of None is not cached."""
-        return self._shard.cached(method, [argument], lambda _: [self._shard.call(method, argument)], size=size)[0]
-
-    def _fetch_neighbours(self, sentences: Sequence[Sentence]) -> list[Neighbours]:
-        """Return the neighbours of each sentence with one call to the shard, and cache all that the reply holds."""
-        found = []
-        for around, document in self._shard.call("around", sentences):
-            found.append(around[0][1])
-            for sentence, neighbours in around[1:]:
-                self._shard.remember("neighbours", sentence.id, neighbours, size=_neighbours_size(neighbours))
-            if document is not None:
-                self._shard.remember("document", document.id, document, size=_document_size(document))
-        return found
+        return self._shard.cached(method, [argument], lambda _: [self._shard.call(method, argument)])[0]
 
 
-def _document_size(document: Document) -> int:
-    return _INFO + sys.getsizeof(document.text)
-
-
-def _neighbours_size(neighbours: Neighbours) -> int:
-    return sum(_SENTENCE + sys.getsizeof(neighbour.text) for neighbour in neighbours if neighbour is not None)
+def _size(reply: object) -> int:
+    """Return roughly how many bytes a reply takes."""
+    match reply:
+        case tuple():
+            return sum(map(_size, reply))
+        case Sentence():
+            return _SENTENCE + sys.getsizeof(reply.text)
+        case Document():
+            return _INFO + sys.getsizeof(reply.text)
+        case DocumentInfo():
+            return _INFO
+        case Passage():
+            return _PASSAGE
+        case _:
+            return _COUNT

@@ -10,19 +10,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from quoth.cluster.remote_shard import RemoteShard, ReplyCache, ShardHealth, Transport
+from quoth.cluster.remote_shard import RemoteShard, ReplyCache, Transport
 from quoth.errors import IndexFault, QuothError, ShardLost, ShardMissing
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.sharded import ShardedStore
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ClusterManifest
-from quoth.stores.sharded.shard_protocol import shard_name
 from quoth.stores.sharded.sharded_reader import ShardedReader
 from quoth.types import ShardState
 
@@ -41,9 +40,6 @@ class _Generation:
     cluster: ClusterManifest
     version: str
     shards: tuple[RemoteShard, ...]
-    health: ShardHealth
-    checked: set[int]
-    """The numbers of the shards that were compared with the manifest. Others are never put into service."""
 
 
 class RemoteStore(ShardedStore):
@@ -82,11 +78,10 @@ class RemoteStore(ShardedStore):
     @contextmanager
     def read(self) -> Iterator[ShardedReader]:
         serving = self._current()
-        missing = {} if self._strict else serving.health.missing()
-        shards = [None if number in missing else shard for number, shard in enumerate(serving.shards)]
+        shards = [shard if self._strict or shard.health.lost_at is None else None for shard in serving.shards]
         entries = [shard.entry for shard in shards if shard is not None]
         if not entries:
-            raise ShardMissing("every shard", next(iter(missing.values()), "there is none"))
+            raise ShardMissing("every shard", serving.shards[0].health.why)
         evidence = sum(entry.evidence for entry in entries)
         held = replace(  # the counts are of the shards that answer; the digest is of what was published
             serving.cluster.info,
@@ -113,7 +108,7 @@ class RemoteStore(ShardedStore):
         """Return the state of each shard; nothing before the first question."""
         with self._lock:
             serving = self._serving
-        return () if serving is None else serving.health.states()
+        return () if serving is None else tuple(shard.health.state() for shard in serving.shards)
 
     # Calls
 
@@ -169,71 +164,64 @@ class RemoteStore(ShardedStore):
         opening = self._open_shards(serving, seconds=None if self._strict else self._first_seconds)
         if self._strict:
             _raise_first(opening)
-        for number, future in enumerate(opening):
+        for shard, future in zip(serving.shards, opening, strict=True):
             if not future.done():
-                serving.health.lost(number, f"it has not been opened within {self._first_seconds:g} s")
+                shard.health.lost(f"it has not been opened within {self._first_seconds:g} s")
             elif (error := future.exception()) is not None and not isinstance(error, ShardLost):
-                serving.health.lost(number, f"{type(error).__name__}: {error}")
+                shard.health.lost(f"{type(error).__name__}: {error}")
         return serving
 
     def _generation(self, cluster: ClusterManifest, version: str) -> _Generation:
-        health = ShardHealth(len(cluster.shards))
         cache = ReplyCache(_CACHE_BYTES)
         shards = tuple(
-            RemoteShard(number, entry, cluster.info, transport=self._transport, health=health, cache=cache)
-            for number, entry in enumerate(cluster.shards)
+            RemoteShard(number, cluster, transport=self._transport, cache=cache)
+            for number in range(len(cluster.shards))
         )
-        return _Generation(cluster, version, shards, health, set())
+        return _Generation(cluster, version, shards)
 
     def _open_shards(self, serving: _Generation, *, seconds: float | None) -> list[Future[None]]:
         """Have every shard opened by its host, and wait at most so long. Threads that no question needs go on."""
-        total = len(serving.shards)
         opening = [
-            _in_thread(partial(self._open_shard, serving, number), name=f"opening {shard_name(number, total)}")
-            for number in range(total)
+            _in_thread(partial(self._open_shard, serving, shard), name=f"opening {shard.health.name}")
+            for shard in serving.shards
         ]
         wait(opening, seconds)
         return opening
 
-    def _open_shard(self, serving: _Generation, number: int) -> None:
+    def _open_shard(self, serving: _Generation, shard: RemoteShard) -> None:
         """Have a shard opened and compare it with the manifest before it takes part; raise `ShardLost` if it cannot."""
         try:
-            info = serving.shards[number].call("info")
-            alone = replace(serving.cluster, shards=(serving.cluster.shards[number],))
-            manifest.check(self._location.uri, alone, [info])
+            info = shard.call("info")
+            manifest.check(self._location.uri, replace(serving.cluster, shards=(shard.entry,)), [info])
         except ShardLost:
             raise  # `call` has noted it
         except IndexFault as fault:
-            raise serving.health.lost(number, str(fault)) from fault
-        serving.checked.add(number)
-        serving.health.back(number)
+            raise shard.health.lost(str(fault)) from fault
+        shard.checked = True
+        shard.health.back()
 
     # Watching
 
     def _watch_shards(self, stop: threading.Event) -> None:
         """Check shards until `stop`. A shard that hangs does not hold up the others."""
-        checking: set[tuple[str, int]] = set()
+        checking: dict[RemoteShard, Future[None]] = {}
         while not stop.wait(self._poll_seconds):
             with self._lock:
                 serving = self._serving
             if serving is None:
                 return
-            for number in serving.health.due():
-                if (serving.version, number) not in checking:
-                    checking.add((serving.version, number))
-                    _in_thread(partial(self._check_shard, serving, number, checking), name="checking a shard")
+            checking = {shard: check for shard, check in checking.items() if not check.done()}
+            for shard in serving.shards:
+                if shard not in checking and shard.health.due():
+                    checking[shard] = _in_thread(partial(self._check_shard, serving, shard), name="checking a shard")
 
-    def _check_shard(self, serving: _Generation, number: int, checking: set[tuple[str, int]]) -> None:
-        try:
-            if number in serving.checked:
-                serving.shards[number].call("ping")
-                serving.health.back(number)
+    def _check_shard(self, serving: _Generation, shard: RemoteShard) -> None:
+        with suppress(ShardLost):  # it is noted, and checked again later
+            if shard.checked:
+                shard.call("ping")
+                shard.health.back()
             else:
-                self._open_shard(serving, number)
-        except ShardLost:
-            pass  # it is noted, and checked again later
-        finally:
-            checking.discard((serving.version, number))
+                self._open_shard(serving, shard)
 
     def _watch_generations(self, stop: threading.Event) -> None:
         """Look for new generations until `stop`. Opening one may take long; shards are checked meanwhile."""

@@ -23,9 +23,6 @@ from quoth.stores.sharded.local_shard import LocalShard
 from quoth.stores.sharded.shard_copies import ShardCopy, fetch_shard
 from quoth.types import Document, Sentence
 
-Neighbourhood: TypeAlias = tuple[tuple[tuple[Sentence, Neighbours], ...], Document | None]
-"""Consecutive sentences, each with its neighbours, and their document if that is short."""
-
 Version: TypeAlias = tuple[str, int, str]
 """The folder, generation and digest of a shard."""
 
@@ -155,35 +152,25 @@ class ShardHost:
             return shard.opened
 
 
-def _neighbourhoods(reader: EmbeddedReader, sentences: Sequence[Sentence]) -> tuple[Neighbourhood, ...]:
-    """Return a neighbourhood for each sentence. Only the first sentence of a document comes with the document."""
-    first = {sentence.doc_id: sentence for sentence in reversed(sentences)}
-    return tuple(
-        (
-            _around(reader, sentence),
-            _short_document(reader, sentence.doc_id) if first[sentence.doc_id] is sentence else None,
-        )
-        for sentence in sentences
-    )
+def _around(
+    reader: EmbeddedReader, sentences: Sequence[Sentence]
+) -> tuple[dict[str, Neighbours], tuple[Document | None, ...]]:
+    """Return the neighbours of each sentence, by its id, and the documents of the sentences that are short.
 
-
-def _around(reader: EmbeddedReader, sentence: Sentence) -> tuple[tuple[Sentence, Neighbours], ...]:
-    """Include a few sentences before and after: a caller that wants the neighbours of one goes on to theirs."""
-    neighbours = reader.neighbours([sentence])[0]
-    found = [(sentence, neighbours)]
-    for side, count in ((0, _BACK), (1, _AHEAD)):
-        current = neighbours[side]
-        for _ in range(count):
-            if current is None:
-                break
-            found.append((current, reader.neighbours([current])[0]))
-            current = found[-1][1][side]
-    return tuple(found)
-
-
-def _short_document(reader: EmbeddedReader, doc_id: str) -> Document | None:
-    infos = reader.documents([doc_id])
-    return reader.document(doc_id) if infos and infos[0].characters <= _SHORT_TEXT else None
+    A caller that wants the neighbours of a sentence goes on to theirs, so a few before and after it are included.
+    """
+    found: dict[str, Neighbours] = {}
+    for sentence in sentences:
+        found[sentence.id] = reader.neighbours([sentence])[0]
+        for side, count in ((0, _BACK), (1, _AHEAD)):
+            current = found[sentence.id][side]
+            for _ in range(count):
+                if current is None:
+                    break
+                found[current.id] = reader.neighbours([current])[0]
+                current = found[current.id][side]
+    infos = reader.documents({sentence.doc_id for sentence in sentences})
+    return found, tuple(reader.document(info.id) for info in infos if info.characters <= _SHORT_TEXT)
 
 
 _METHODS: Mapping[str, Callable[..., Any]] = {
@@ -198,7 +185,7 @@ _METHODS: Mapping[str, Callable[..., Any]] = {
     "sentences": lambda _, reader, doc_id: tuple(reader.sentences(doc_id)),
     "passages": lambda _, reader, doc_id: reader.passages(doc_id),
     "page": lambda _, reader, doc_id, number: reader.page(doc_id, number),
-    "around": lambda _, reader, sentences: _neighbourhoods(reader, sentences),
+    "around": lambda _, reader, sentences: _around(reader, sentences),
     "vectors": lambda _, reader, doc_id: reader.vectors(doc_id),
 }
 """The calls that other processes may make: a fixed list, never the name of an attribute."""
