@@ -1,13 +1,11 @@
 """A thin client for any endpoint that speaks OpenAI's protocol: one JSON object out, one back, within hard limits.
 
-The requests run on an event loop of their own, because only there can a whole request be bounded and cancelled: the
-time limits of a blocking client restart with each byte that a slow server sends.
+Each request runs in a thread of its own, which is left behind when the time is over: the time limits of a blocking
+client restart with each byte that a slow server sends.
 """
 
 from __future__ import annotations
 
-import asyncio
-import atexit
 import json
 import math
 import os
@@ -15,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from concurrent.futures import Future
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -36,9 +34,6 @@ _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 8.0
 _LONGEST_ASKED_WAIT = 60.0
 """Seconds; a longer `Retry-After` is cut to this."""
-
-_GRACE = 1.0
-"""Seconds that a cancelled request has to close its connection before it is left behind."""
 
 _ERROR_BYTES = 10_000
 """Bytes read of the body of a refusal."""
@@ -78,10 +73,6 @@ class RefusedRequest(ProviderFault):
         self.attempts = attempts
 
 
-class _TooLarge(Exception):
-    """The reply is longer than it may be."""
-
-
 @dataclass(frozen=True, slots=True)
 class _HttpReply:
     status: int
@@ -109,21 +100,26 @@ class OpenAiApi:
         self._base = _checked_url(service)
         key = _checked_key(key, service)
         self._redact = _redactor(key)
-        self._has_key = key is not None
         self._sleep = sleep
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Content-Type": "application/json"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
+        self._headers = httpx.Headers(headers)  # which do not show the key
+        self._process = os.getpid()
+        self._client = self._new_client()
+
+    def _new_client(self) -> httpx.Client:
+        import httpx
+
         try:
-            # No limits of its own: each would restart with every byte. `_fetch` bounds the whole request.
-            self._client = httpx.AsyncClient(headers=headers, verify=_certificates(), timeout=None)  # noqa: S113
+            client = httpx.Client(headers=self._headers, verify=_certificates())
         except (ValueError, ImportError, OSError, httpx.InvalidURL):
             raise SettingsError(
                 "a proxy or a file of certificates that the environment names cannot be used",
                 hint="Correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY (or name the host in NO_PROXY), and SSL_CERT_FILE.",
             ) from None
-        weakref.finalize(self, _close, self._client).atexit = False  # `_end` closes what is left then
-        _open.add(self._client)
+        weakref.finalize(self, _close, client, os.getpid())
+        return client
 
     def post(self, path: str, body: Mapping[str, Any], *, limits: RequestLimits) -> tuple[dict[str, Any], int]:
         """Return the JSON object of the reply, and the number of attempts; raise `ProviderFault` otherwise."""
@@ -152,11 +148,8 @@ class OpenAiApi:
         backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (attempt - 1))
         tried = "" if attempt == 1 else f" ({attempt} attempts)"
         try:
-            reply = _run(self._client, self._base + path, content, seconds=seconds, most=limits.reply_bytes)
-        except _TooLarge:
-            message = f"{what} sent more than {limits.reply_bytes} bytes"
-            return _Failed(ProviderFault(message, hint=f"{check}; it must be the API itself."), wait=None)
-        except TimeoutError:
+            reply = self._fetched(path, content, seconds=seconds, most=limits.reply_bytes)
+        except (TimeoutError, httpx.TimeoutException):
             bound = limits.seconds if limits.whole is None else min(limits.whole, limits.seconds)
             message = f"{what} did not finish within {bound:.3g} s{tried}"
             return _Failed(ProviderFault(message, hint=f"{check}, or raise {self._service.section}.seconds."), backoff)
@@ -164,6 +157,9 @@ class OpenAiApi:
             why = _cleaned(self._redact(str(error))) or type(error).__name__
             message = f"{what} cannot be reached: {why}{tried}"
             return _Failed(ProviderFault(message, hint=f"{check}, and that the server is running."), backoff)
+        if len(reply.content) > limits.reply_bytes:
+            message = f"{what} sent more than {limits.reply_bytes} bytes"
+            return _Failed(ProviderFault(message, hint=f"{check}; it must be the API itself."), wait=None)
         if 200 <= reply.status < 300:
             return reply
         refusal = self._refusal(reply, attempt, what=what, tried=tried)
@@ -172,13 +168,30 @@ class OpenAiApi:
         asked = retry_after(reply.headers.get("retry-after"), now=time.time())
         return _Failed(refusal, wait=backoff if asked is None else min(asked, _LONGEST_ASKED_WAIT))
 
+    def _fetched(self, path: str, content: bytes, *, seconds: float, most: int) -> _HttpReply:
+        """Return the reply to a request; raise `TimeoutError` if both take longer than `seconds`."""
+        if seconds <= 0:
+            raise TimeoutError
+        if self._process != os.getpid():  # after a fork: the connections are the parent's
+            self._client, self._process = self._new_client(), os.getpid()
+        client, url, fetched = self._client, self._base + path, Future[_HttpReply]()
+
+        def fetch() -> None:
+            try:
+                fetched.set_result(_fetch(client, url, content, seconds=seconds, most=most))
+            except BaseException as error:  # raised in the caller's thread
+                fetched.set_exception(error)
+
+        threading.Thread(target=fetch, name="quoth-http", daemon=True).start()
+        return fetched.result(seconds)
+
     def _refusal(self, reply: _HttpReply, attempt: int, *, what: str, tried: str) -> RefusedRequest:
         service, status = self._service, reply.status
         body = self._redact(reply.content[:_ERROR_BYTES].decode("utf-8", "replace"))
         if status in {401, 403}:
             # Some services repeat the key, or a part of it, in their explanation.
             shown, hint = "", f"Set {service.key_variable} to a key that may use it."
-            if not self._has_key:
+            if "Authorization" not in self._headers:
                 hint = f"No key was sent: set {service.key_variable}."
         elif 300 <= status < 400:
             shown = ": a redirect, which is not followed"
@@ -283,78 +296,21 @@ def refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_starting = threading.Lock()
-_loop: asyncio.AbstractEventLoop | None = None
-_open: set[httpx.AsyncClient] = set()
-
-
-def _running_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop of all requests of this process, in a daemon thread."""
-    global _loop  # noqa: PLW0603 - one thread for the process, started by the first request
-    with _starting:
-        if _loop is None:
-            _loop = asyncio.new_event_loop()
-            thread = threading.Thread(target=_loop.run_forever, name="quoth-http", daemon=True)
-            thread.start()
-            atexit.register(_end, _loop, thread)
-        return _loop
-
-
-def _forked() -> None:
-    """Reset in a child process: the loop's thread is gone there, and the connections are the parent's."""
-    global _loop, _starting
-    _loop, _starting = None, threading.Lock()
-    _open.clear()
-
-
-os.register_at_fork(after_in_child=_forked)
-
-
-def _run(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _HttpReply:
-    """Send a request and return the reply; raise `TimeoutError` if both take longer than `seconds`."""
-    if seconds <= 0:
-        raise TimeoutError
-    fetched = asyncio.run_coroutine_threadsafe(
-        _fetch(client, url, content, seconds=seconds, most=most), _running_loop()
-    )
-    try:
-        return fetched.result(seconds + _GRACE)
-    finally:
-        fetched.cancel()  # in case the caller was interrupted; no effect on a finished request
-
-
-async def _fetch(client: httpx.AsyncClient, url: str, content: bytes, *, seconds: float, most: int) -> _HttpReply:
-    async with (
-        asyncio.timeout(seconds),
-        client.stream("POST", url, content=content, follow_redirects=False) as response,
-    ):
-        received = bytearray()
-        async for block in response.aiter_raw():
+def _fetch(client: httpx.Client, url: str, content: bytes, *, seconds: float, most: int) -> _HttpReply:
+    """Return a reply without the rest of a content that is longer than `most` bytes."""
+    deadline = time.monotonic() + seconds
+    received = bytearray()
+    with client.stream("POST", url, content=content, follow_redirects=False, timeout=seconds) as response:
+        for block in response.iter_raw():
             received += block
             if len(received) > most:
-                raise _TooLarge
+                break
+            if time.monotonic() > deadline:
+                raise TimeoutError
         return _HttpReply(response.status_code, dict(response.headers), bytes(received))
 
 
-def _close(client: httpx.AsyncClient) -> None:
-    """Schedule the closing of the connections: this may run in any thread, also in the loop's own."""
-    _open.discard(client)
-    if _loop is not None:
-        asyncio.run_coroutine_threadsafe(client.aclose(), _loop)
-
-
-async def _close_all() -> None:
-    closing = {asyncio.ensure_future(client.aclose()) for client in tuple(_open)} | asyncio.all_tasks()
-    await asyncio.wait(closing - {asyncio.current_task()}, timeout=_GRACE)
-
-
-def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    """Close all connections when the process ends."""
-    if loop is not _loop:  # this is a child process
-        return
-    with suppress(ValueError, TimeoutError):  # there is nothing to close, or it takes too long
-        asyncio.run_coroutine_threadsafe(_close_all(), loop).result(_GRACE)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(_GRACE)
-    if not thread.is_alive():
-        loop.close()
+def _close(client: httpx.Client, process: int) -> None:
+    """Close the connections of this process; in a forked child they are the parent's."""
+    if process == os.getpid():
+        client.close()
