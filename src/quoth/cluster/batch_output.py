@@ -17,14 +17,15 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO, Self
 
 from quoth.errors import QuestionError, QuothError
+from quoth.machine import replaced_file, usual_mode
 from quoth.overrides import Overrides
 from quoth.search.question_files import UnreadableLine
 from quoth.types import NO_FILTERS, Filters, Question
@@ -98,21 +99,21 @@ class FiltersFile:
 
     def truncate(self, lines: int) -> None:
         """Keep the digests of the first `lines` answers; remove the file if there are none."""
-        digests = [(line, digest) for line, digest in self.read().items() if line <= lines]
+        kept = [json.dumps(digest) + "\n" for digest in self.read().items() if digest[0] <= lines]
         with self._faults_named():
-            if not digests:
-                self._path.unlink(missing_ok=True)
+            if kept:
+                with replaced_file(self._path) as file:
+                    os.fchmod(file.fileno(), usual_mode())
+                    file.write("".join(kept).encode())
             else:
-                aside = self._path.with_name(f"{self._path.name}.new")
-                aside.write_bytes(_digest_lines(digests))
-                aside.replace(self._path)
+                self._path.unlink(missing_ok=True)
 
     def append(self, questions: Iterable[Question], *, after: int) -> None:
         """Add the digests of questions whose answers follow the first `after` lines."""
-        digests = [(number, digest_of(question.filters)) for number, question in enumerate(questions, after + 1)]
-        if lines := _digest_lines(digests):
+        digests = ((number, digest_of(question.filters)) for number, question in enumerate(questions, after + 1))
+        if lines := [json.dumps(digest) + "\n" for digest in digests if digest[1]]:
             with self._faults_named(), self._path.open("ab") as file:
-                file.write(lines)
+                file.write("".join(lines).encode())
 
     @contextmanager
     def _faults_named(self) -> Iterator[None]:
@@ -123,10 +124,6 @@ class FiltersFile:
             raise QuothError(
                 f"{self._path}, which belongs to the answers, cannot be used: {why}", hint=_ELSEWHERE
             ) from error
-
-
-def _digest_lines(digests: Iterable[tuple[int, str]]) -> bytes:
-    return "".join(json.dumps((number, digest)) + "\n" for number, digest in digests if digest).encode()
 
 
 def digest_of(filters: Filters) -> str:
@@ -141,44 +138,42 @@ class AnswerFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: BinaryIO | None = None
-        self._cut: int | None = None
-        self._filters = FiltersFile(path)
+        self.filters = FiltersFile(path)
         self._written = 0
-        if not path.exists():
+        """How many answers it holds; they end at the byte `_end`."""
+        self._end = 0
+        self._ready = False
+        self._file: BinaryIO | None = None
+        if path.exists():
+            self._file = self._opened(os.O_RDWR)
+        else:
             _check_can_be_made(path)
-            return
-        with ExitStack() as stack:
-            self._file = stack.enter_context(self._opened(os.O_RDWR))
-            if path.is_file():
-                self._cut = _end_of_lines(self._file, path)
-            stack.pop_all()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the whole lines that the file holds."""
-        if self._file is not None and self._cut:
-            self._file.seek(0)
-            self._written = 0
-            while self._file.tell() < self._cut:
-                self._written += 1
-                yield self._file.readline()
-
-    def filters(self) -> Mapping[int, str]:
-        """Return the digests of the answers' filters, by line; see `digest_of`."""
-        return self._filters.read()
+        """Yield the whole lines that the file holds; raise `QuothError` if more follows than the start of an answer."""
+        if self._file is None or not self._regular:
+            return
+        for line in self._file:
+            if not line.endswith(b"\n"):
+                if not (line.startswith(_BEGINNING) or _BEGINNING.startswith(line)):
+                    raise QuothError(f"{self.path} ends with something that is no answer of Quoth's", hint=_ELSEWHERE)
+                return
+            self._written += 1
+            self._end += len(line)
+            yield line
 
     def write(self, answered: Sequence[tuple[Question, str]]) -> None:
         """Append answers. The caller must have read `lines` to its end first."""
-        file = self._ready()
+        file = self._prepared()
         if self._regular:
-            self._filters.append([question for question, _ in answered], after=self._written)
+            self.filters.append([question for question, _ in answered], after=self._written)
         file.write("".join(line for _, line in answered).encode("utf-8"))
         file.flush()  # anyone who looks at the file, or resumes, finds whole lines
         self._written += len(answered)
 
     def finish(self) -> None:
         """Make the file if there is none, and cut off a torn line."""
-        self._ready()
+        self._prepared()
 
     def __enter__(self) -> Self:
         return self
@@ -187,15 +182,15 @@ class AnswerFile:
         if self._file is not None:
             self._file.close()
 
-    def _ready(self) -> BinaryIO:
+    def _prepared(self) -> BinaryIO:
+        """Return the file, open behind its last whole line."""
         if self._file is None:
             self._file = self._opened(os.O_RDWR | os.O_CREAT | os.O_EXCL)
-            self._filters.truncate(0)
-        if self._cut is not None:
-            self._filters.truncate(self._written)
-            self._file.seek(self._cut)
+        if self._regular and not self._ready:
+            self.filters.truncate(self._written)
+            self._file.seek(self._end)
             self._file.truncate()
-            self._cut = None
+        self._ready = True
         return self._file
 
     def _opened(self, flags: int) -> BinaryIO:
@@ -234,7 +229,7 @@ def skip_answered(
     lines answer other questions or filters, or come from another index or other settings.
     """
     answers, problems = 0, []
-    filters, place = file.filters(), str(file.path)
+    filters, place = file.filters.read(), str(file.path)
     for number, line in enumerate(file.lines(), 1):
         answered = _parse_line(line, number, origin=origin, place=place)
         for question in questions:
@@ -294,16 +289,3 @@ def _check_can_be_made(path: Path) -> None:
         why = "no right to write into its folder"
     if why is not None:
         raise QuothError(f"cannot write {path}: {why}", hint="Choose another file with -o.")
-
-
-def _end_of_lines(file: BinaryIO, path: Path) -> int:
-    """Return where the last whole line ends. The rest is cut off, so it must be the beginning of an answer."""
-    end, rest = file.seek(0, os.SEEK_END), b""
-    while end > 0 and b"\n" not in rest:
-        start = max(0, end - 65_536)
-        file.seek(start)
-        rest, end = file.read(end - start) + rest, start
-    torn = rest[rest.rfind(b"\n") + 1 :]
-    if not (torn.startswith(_BEGINNING) or _BEGINNING.startswith(torn)):
-        raise QuothError(f"{path} ends with something that is no answer of Quoth's", hint=_ELSEWHERE)
-    return end + len(rest) - len(torn)
