@@ -15,8 +15,7 @@ import pytest
 from quoth.cluster.shard_host import ShardHost
 from quoth.errors import IndexFault, IndexMismatch, IndexUnwritable, NoIndex, ShardLost, ShardMissing
 from quoth.library import Quoth
-from quoth.output.render import json_line
-from quoth.output.render_retrieval import retrieval_json
+from quoth.output.render import json_line, retrieval_json
 from quoth.overrides import Overrides
 from quoth.search.hybrid_search import token_weights
 from quoth.stores.embedded import EmbeddedStore

@@ -15,8 +15,7 @@ from quoth.documents.ingest import ingest
 from quoth.domain.profile import load_profile
 from quoth.errors import ProviderFault, QuestionError
 from quoth.models.hash_embedder import HashEmbedder
-from quoth.output.render import json_line, outcome_json
-from quoth.output.render_retrieval import retrieval_json, retrieval_trace_json
+from quoth.output.render import json_line, outcome_json, retrieval_json, retrieval_trace_json
 from quoth.overrides import Overrides
 from quoth.passages.retrieve import retrieve
 from quoth.protocols import Embedder, LlmReranker

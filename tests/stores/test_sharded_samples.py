@@ -8,8 +8,7 @@ import pytest
 
 from end_to_end.samples import EXAMPLES, sample_index
 from quoth.library import Quoth
-from quoth.output.render import json_line, outcome_json
-from quoth.output.render_retrieval import retrieval_json
+from quoth.output.render import json_line, outcome_json, retrieval_json
 from quoth.overrides import Overrides
 from quoth.search.question_files import read_questions
 from quoth.stores.embedded import EmbeddedStore

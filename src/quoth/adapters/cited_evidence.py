@@ -10,8 +10,7 @@ from typing import Any, Literal, cast, get_args
 from quoth.domain.authority import supersessions
 from quoth.errors import SettingsError
 from quoth.library import Quoth
-from quoth.output.render import DECIMALS, citation_json
-from quoth.output.render_retrieval import found_json
+from quoth.output.render import DECIMALS, citation_json, found_json
 from quoth.types import Answer, Citation, Conflict, Filters, FoundPassage, Question, Retrieval, Span
 
 EvidenceKind = Literal["passages", "sentences"]

@@ -19,8 +19,7 @@ from quoth.cli import options
 from quoth.errors import CorpusError, QuestionError, QuothError
 from quoth.library import Quoth, ingest_paths
 from quoth.machine import available_cores
-from quoth.output.render import json_line, outcome_json, trace_json
-from quoth.output.render_retrieval import retrieval_json, retrieval_trace_json
+from quoth.output.render import json_line, outcome_json, retrieval_json, retrieval_trace_json, trace_json
 from quoth.overrides import NO_OVERRIDES
 from quoth.search.question_files import UnreadableLine, read_questions
 from quoth.settings import Settings

@@ -27,8 +27,7 @@ from quoth.http.request_bodies import AskBody, BatchBody, FilterBody, HookBody, 
 from quoth.http.response_types import FailureJson, VerifiedJson, gives
 from quoth.http.service import Service
 from quoth.output.json_types import AnswerJson, RetrievalJson
-from quoth.output.render import json_line, outcome_json, trace_json
-from quoth.output.render_retrieval import retrieval_json
+from quoth.output.render import json_line, outcome_json, retrieval_json, trace_json
 from quoth.search.question_files import UnreadableLine, question_of, read_questions
 from quoth.types import Abstention, Outcome, Question
 

@@ -26,8 +26,7 @@ from quoth.output.json_types import (
     about,
     to_json,
 )
-from quoth.output.render import outcome_json
-from quoth.output.render_retrieval import retrieval_json
+from quoth.output.render import outcome_json, retrieval_json
 from quoth.output.source_slices import LONGEST_SLICE, MOST_AROUND, span_json
 from quoth.types import Filters
 

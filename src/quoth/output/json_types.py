@@ -6,7 +6,7 @@ of the fields is the order of the keys. Class names end in `Json`; schemas leave
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -19,6 +19,16 @@ class JsonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     schema_rules: ClassVar[dict[str, Any]] = {}
     """Keywords of JSON Schema for what the types of the fields cannot say."""
+
+    @classmethod
+    def of(cls, *sources: object, **values: Any) -> Self:  # noqa: ANN401 - the values of any fields
+        """Return an object with these values; a field that is not given is read from the first source that has it."""
+        for name in cls.__struct_fields__:
+            source = next((source for source in sources if hasattr(source, name)), None)
+            if source is not None and name not in values:
+                value = getattr(source, name)
+                values[name] = list(value) if isinstance(value, tuple) else value
+        return cls(**values)
 
 
 def to_json(value: JsonObject) -> dict[str, Any]:
@@ -131,6 +141,11 @@ class ConflictJson(JsonObject, frozen=True):
     statements: Annotated[list[StatementJson], Meta(min_length=2, description="The sides, the binding ones first.")]
 
 
+Conflicts = Annotated[
+    list[ConflictJson], about("What sources in force disagree about, each side with its exact words.")
+]
+
+
 class AbstentionReasonJson(JsonObject, frozen=True):
     code: Reason
     detail: Annotated[NonEmpty, about("A sentence for people.")]
@@ -186,9 +201,7 @@ class AnswerJson(JsonObject, frozen=True):
     unsupported_parts: Annotated[
         list[str], about("Parts of the question that no quoted sentence supports; empty when all have evidence.")
     ]
-    conflicts: Annotated[
-        list[ConflictJson], about("What sources in force disagree about, each side with its exact words.")
-    ]
+    conflicts: Conflicts
     missing: Annotated[
         list[NonEmpty],
         about("For an abstention, what the question asks for without evidence: names, dates, numbers, parts, words."),
@@ -292,9 +305,7 @@ class RetrievalJson(JsonObject, frozen=True):
     ]
     weights: SearchWeightsJson
     degraded: Annotated[list[str], about("Parts that failed and were done without: dense, rerank, or `shard 3 of 8`.")]
-    conflicts: Annotated[
-        list[ConflictJson], about("What sources in force disagree about, each side with its exact words.")
-    ]
+    conflicts: Conflicts
     context: Annotated[str, about("The `[SOURCE n]` blocks, ready for an agent.")]
     context_tokens: Annotated[Count, about("Of the whole context.")]
     sources: Annotated[list[SourceJson], about("The blocks of the context, each traced back to its place.")]

@@ -1,4 +1,4 @@
-"""Outcomes as JSON objects; the only place that writes `abstained`."""
+"""Outcomes, retrievals and documents as JSON objects; the only place that writes `abstained`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ from quoth.output.json_types import (
     ConflictJson,
     DocumentJson,
     JsonObject,
+    PassageJson,
     QuoteJson,
+    RetrievalJson,
     RunNotesJson,
     RunScoresJson,
+    SearchWeightsJson,
+    SourceJson,
     StatementJson,
     SupersessionJson,
     to_json,
@@ -31,11 +35,16 @@ from quoth.types import (
     AskResult,
     Citation,
     Conflict,
+    ContextBlock,
     DocumentInfo,
+    Filters,
+    FoundPassage,
     Objection,
     Outcome,
     Passage,
     Ranked,
+    Retrieval,
+    RetrieveResult,
     RunNotes,
     Sentence,
     Supersession,
@@ -78,11 +87,10 @@ def citation_json(citation: Citation) -> dict[str, Any]:
 def _citation(citation: Citation) -> CitationJson:
     sentence = citation.sentence
     with_authority = citation.authority is not None
-    return CitationJson(
+    return CitationJson.of(
+        citation,
         **_sentence_fields(sentence),
         score=rounded(citation.score),
-        doc_sha256=citation.doc_sha256,
-        companion_of=citation.companion_of,
         document_type=citation.metadata.document_type if with_authority else UNSET,
         authority=UNSET if citation.authority is None else citation.authority,
         effective_date=citation.metadata.effective_date if with_authority else UNSET,
@@ -110,26 +118,16 @@ def _sentence_fields(sentence: Sentence) -> dict[str, Any]:
 
 
 def superseded_by(successors: Sequence[Supersession]) -> list[SupersessionJson] | None:
-    return [SupersessionJson(section=successor.section, by=successor.by) for successor in successors] or None
+    return [SupersessionJson.of(successor) for successor in successors] or None
 
 
 def conflict_of(conflict: Conflict) -> ConflictJson:
     """Return sources in force that disagree, each with its exact words and place."""
-    return ConflictJson(
-        kind=conflict.kind,
-        subject=conflict.subject,
-        detail=conflict.detail,
-        statements=[
-            StatementJson(
-                **_quoted(statement.sentence),
-                document_name=statement.document_name,
-                section=list(statement.sentence.section),
-                authority=statement.authority,
-                says=says,
-            )
-            for statement, says in zip(conflict.statements, conflict.says, strict=True)
-        ],
-    )
+    statements = [
+        StatementJson.of(statement, statement.sentence, **_quoted(statement.sentence), says=says)
+        for statement, says in zip(conflict.statements, conflict.says, strict=True)
+    ]
+    return ConflictJson.of(conflict, statements=statements)
 
 
 def sentence_json(sentence: Sentence) -> dict[str, Any]:
@@ -160,24 +158,16 @@ def document_json(info: DocumentInfo) -> dict[str, Any]:
 
 
 def described_document(info: DocumentInfo) -> DocumentJson:
-    about = info.metadata
-    return DocumentJson(
+    return DocumentJson.of(
+        info,
+        info.metadata,
         doc_id=info.id,
-        title=about.title,
-        document_type=about.document_type,
-        is_binding=about.is_binding,
-        effective_date=about.effective_date,
-        superseded_by=superseded_by(about.superseded_by) or [],
-        language=about.language,
-        tags={facet: list(values) for facet, values in about.tags.items()},
-        format=info.format,
+        superseded_by=superseded_by(info.metadata.superseded_by) or [],
+        tags={facet: list(values) for facet, values in info.metadata.tags.items()},
         encoding=info.encoding or None,
         extractor=info.extractor or None,
         pages=info.pages or None,
-        characters=info.characters,
-        sentences=info.sentences,
         doc_sha256=info.sha256,
-        source_sha256=info.source_sha256,
     )
 
 
@@ -236,12 +226,117 @@ def _ranked_json(ranked: Ranked, *, chosen: bool) -> dict[str, Any]:
 
 
 def _run_notes(notes: RunNotes) -> RunNotesJson:
-    """Copy the fields of the same names; the figures stand in an object of their own."""
-    values = asdict(notes)
-    values |= {name: list(values[name]) for name in ("decision", "degraded", "warnings")}
-    figures = {name: rounded(values.pop(name)) for name in ("max_retrieval", "redundancy_before", "redundancy_after")}
-    scores = RunScoresJson(support_count=values.pop("support_count"), **figures)
-    return RunNotesJson(**values, scores=scores)
+    figures = ("max_retrieval", "redundancy_before", "redundancy_after")
+    scores = RunScoresJson.of(notes, **{name: rounded(getattr(notes, name)) for name in figures})
+    return RunNotesJson.of(notes, scores=scores)
+
+
+def retrieval_json(retrieval: Retrieval) -> dict[str, Any]:
+    """Return one object for an agent: the passages with their scores and labels, and the context made of them."""
+    lexical, dense = retrieval.weights
+    return to_json(
+        RetrievalJson.of(
+            retrieval,
+            retrieval.context,
+            query=retrieval.question.text,
+            best_score=rounded(retrieval.best),
+            passages=[_passage(found) for found in retrieval.passages],
+            filters=filters_json(retrieval.filters),
+            weights=SearchWeightsJson(dense=rounded(dense), lexical=rounded(lexical)),
+            conflicts=[conflict_of(conflict) for conflict in retrieval.conflicts],
+            context=retrieval.context.text,
+            context_tokens=retrieval.context.tokens,
+            sources=[_source(number, block) for number, block in enumerate(retrieval.context.blocks, 1)],
+            detected_types=list(retrieval.detected),
+            offset_unit="codepoint",
+        )
+    )
+
+
+def found_json(found: FoundPassage) -> dict[str, Any]:
+    """Return a passage with its exact place and all its scores."""
+    return to_json(_passage(found))
+
+
+def _passage(found: FoundPassage) -> PassageJson:
+    metadata, section = found.document.metadata, found.passage.section
+    return PassageJson.of(
+        found,
+        found.passage,
+        found.passage.span,
+        metadata,
+        chunk_id=found.passage.id,
+        document_name=metadata.title or found.document.id,
+        section_hierarchy=list(section),
+        section_title=section[-1] if section else None,
+        page_number=found.passage.page,
+        is_binding=metadata.is_binding if found.authority is None else found.authority == "binding",
+        superseded_by=superseded_by(found.superseded_by),
+        doc_sha256=found.document.sha256,
+        token_count=found.passage.tokens,
+        **_scores(found),
+    )
+
+
+def _scores(found: FoundPassage) -> dict[str, float]:
+    return {
+        "vector_score": rounded(found.dense),
+        "fts_score": rounded(found.lexical),
+        "combined_score": rounded(found.fused),
+        "relevance_score": rounded(found.relevance),
+        "order_score": rounded(found.order),
+    }
+
+
+def filters_json(filters: Filters) -> dict[str, Any]:
+    """The filters that say something, by name."""
+    about: dict[str, Any] = {
+        "doc_id": sorted(filters.doc_ids),
+        "document_type": sorted(filters.document_types),
+        "is_binding": filters.is_binding,
+        "as_of": filters.as_of,
+        **{facet: sorted(values) for facet, values in sorted(filters.tags.items())},
+    }
+    return {name: value for name, value in about.items() if value not in ([], None)}
+
+
+def _source(number: int, block: ContextBlock) -> SourceJson:
+    return SourceJson.of(
+        block,
+        block.span,
+        number=number,
+        doc_id=block.document.id,
+        doc_sha256=block.document.sha256,
+        because=block.because or None,
+        superseded_by=superseded_by(block.superseded_by),
+        chunk_ids=list(block.passages),
+        token_count=block.tokens,
+    )
+
+
+def retrieval_trace_json(retrieved: RetrieveResult) -> dict[str, Any]:
+    """How a retrieval came about, for `--why --json`."""
+    trace = retrieved.trace
+    chosen = {found.passage.id for found in retrieved.retrieval.passages}
+    return {
+        "search_text": trace.analysis.search_text,
+        "kind": trace.analysis.kind.value,
+        "terms": [list(group) for group in trace.analysis.terms],
+        "candidates": trace.candidates,
+        "reranker": trace.reranker,
+        "usage": None if trace.usage is None else asdict(trace.usage),
+        "notes": list(trace.notes),
+        "passages": [
+            {
+                "chunk_id": found.passage.id,
+                **_scores(found),
+                "source": found.source.value,
+                "best_sentence": found.sentences[0].sentence.text,
+                "chosen": found.passage.id in chosen,
+            }
+            for found in trace.passages
+        ],
+    }
 
 
 def rounded(value: float) -> float:

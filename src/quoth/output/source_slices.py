@@ -58,11 +58,10 @@ def span_json(
     holding = tuple(_pages_of(reader, document, span, at))
     about = document.metadata
     return to_json(
-        QuotedSpanJson(
+        QuotedSpanJson.of(
+            span,
+            about,
             doc_id=document.id,
-            title=about.title,
-            start=start,
-            end=end,
             before=document.text[first:start],
             quote=document.quote(span),
             after=document.text[end:last],
@@ -71,9 +70,7 @@ def span_json(
             section=list(section),
             page=holding[0].number if holding else at.page if at else None,
             doc_sha256=document.sha256,
-            document_type=about.document_type,
             authority=authority_of(about, profile),
-            effective_date=about.effective_date,
             superseded_by=superseded_by(supersessions(about, section)),
             pages=[_printed_page(page, span) for page in holding],
             offset_unit="codepoint",

@@ -15,7 +15,7 @@ import pytest
 from quoth import Quoth
 from quoth.adapters.cited_evidence import SHARED, CitedEvidence
 from quoth.errors import MissingExtra, NoIndex, QuestionError, SettingsError
-from quoth.output.render_retrieval import found_json
+from quoth.output.render import found_json
 
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
 from .conftest import SETTINGS

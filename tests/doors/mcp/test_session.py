@@ -16,8 +16,7 @@ from mcp_types import TextResourceContents
 
 from quoth import __version__
 from quoth.library import Quoth
-from quoth.output.render import outcome_json
-from quoth.output.render_retrieval import retrieval_json
+from quoth.output.render import outcome_json, retrieval_json
 from quoth.types import Filters
 
 from ..command_line import HASH, PATIENCE, failed, finish, run, start
