@@ -248,14 +248,10 @@ def check(
     if as_json:
         typer.echo(json_line({"passed": passed, "points": [asdict(point) for point in points]}))
     else:
-        from rich.table import Table
+        from quoth.cli.terminal import print_table
 
-        from quoth.cli.terminal import OUT
-
-        table = Table("", "check", "wanted", "measured", box=None, pad_edge=False)
-        for point in points:
-            mark = "[green]pass[/green]" if point.passed else "[red]FAIL[/red]"
-            table.add_row(mark, point.name, point.wanted, point.measured)
-        OUT.print(table)
+        marks = {True: "[green]pass[/green]", False: "[red]FAIL[/red]"}
+        rows = ((marks[point.passed], point.name, point.wanted, point.measured) for point in points)
+        print_table(("", "check", "wanted", "measured"), rows)
     if not passed:
         raise typer.Exit(1)

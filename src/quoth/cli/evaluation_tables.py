@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from quoth.cli import options
-from quoth.cli.terminal import OUT, one_line
+from quoth.cli.terminal import OUT, one_line, plain, print_table
 from quoth.errors import QuestionError, SettingsError
 from quoth.evaluation.calibrate import Calibration
 from quoth.evaluation.certification import ThresholdTest
@@ -63,7 +63,7 @@ def print_passages(trials: Sequence[RetrievalTrial]) -> None:
 def print_comparison(comparison: Comparison, *, names: tuple[str, str]) -> None:
     """Print every metric of both runs with its paired difference; a star marks a significant one."""
     for letter, name in zip("AB", names, strict=True):
-        OUT.print(f"{letter}  {escape(one_line(name))}")
+        OUT.print(f"{letter}  {plain(name)}")
     OUT.print(f"[bold]{comparison.questions} questions[/bold]; * means that p is below {SIGNIFICANT}")
     columns = ("A", "B", "B - A", "95% interval", "p", "A:B", "sign p")
     wide = OUT.width >= WIDE
@@ -80,7 +80,7 @@ def print_comparison(comparison: Comparison, *, names: tuple[str, str]) -> None:
         OUT.print("A wider terminal, or --json, shows the sign test of each measure as well.")
     for letter, ids in (("A", comparison.only_first), ("B", comparison.only_second)):
         if ids:
-            OUT.print(f"only in {letter}, so wrong in the other: {escape(one_line(', '.join(ids)))}")
+            OUT.print(f"only in {letter}, so wrong in the other: {plain(', '.join(ids))}")
     if comparison.not_compared:
         OUT.print(f"only one run has: {', '.join(comparison.not_compared)}")
 
@@ -113,7 +113,7 @@ def _section(table: Table, title: str) -> None:
 
 def _remarks(lines: Sequence[str]) -> None:
     for line in lines:
-        OUT.print(f"[dim]note: {escape(one_line(line))}[/dim]")
+        OUT.print(f"[dim]note: {plain(line)}[/dim]")
 
 
 _COLOURS = {Grade.TARGET: "green", Grade.OK: "default", Grade.RED: "red"}
@@ -165,22 +165,19 @@ def _retrieved(quoth: Quoth, path: Path, *, quiet: bool) -> tuple[list[tuple[str
 
 
 def _print_each(found: list[tuple[str, Quality]]) -> None:
-    table = Table("top 1", "above 0.6", "text only", "vector only", "status", "question", box=None, pad_edge=False)
+    rows = []
     for question, quality in found:
         cells = [
             f"[{_COLOURS[quality.grade(each)]}]{quality.value(each):.{2 if each is QualityMeasure.TOP1 else 0}f}[/]"
             for each in QualityMeasure
         ]
-        table.add_row(*cells, quality.status.value, escape(one_line(question)[:70]))
-    OUT.print(table)
+        rows.append((*cells, quality.status.value, escape(one_line(question)[:70])))
+    print_table(("top 1", "above 0.6", "text only", "vector only", "status", "question"), rows)
 
 
 def print_summary(summary: QualitySummary) -> None:
     OUT.print(f"\n[bold]{summary.queries} retrievals[/bold]")
-    table = Table("measure", "mean", "median", "on target", "red", "target", box=None, pad_edge=False)
-    for row in quality_rows(summary):
-        table.add_row(*row)
-    OUT.print(table)
+    print_table(("measure", "mean", "median", "on target", "red", "target"), quality_rows(summary))
     for source, tally in summary.sources.items():
         mean = "-" if tally.mean is None else f"{tally.mean:.2f}"
         OUT.print(f"found by {source.replace('_', ' '):<10} {tally.count:>6} passages, mean relevance {mean}")
@@ -195,11 +192,7 @@ _EVERY = 5
 
 def print_calibration(calibration: Calibration, *, written: Path | None) -> None:
     """Print the thresholds with their counts, and the promise of the certified one."""
-    table = Table("threshold", "answered", "wrong", "at most wrong", "", box=None, pad_edge=False)
-    for step in _shown(calibration):
-        share = f"{bound:.1%}" if (bound := step.bound) < 1 else "-"
-        table.add_row(f"{step.threshold:.2f}", str(step.answered), str(step.wrong), share, _mark(step))
-    OUT.print(table)
+    print_table(("threshold", "answered", "wrong", "at most wrong", ""), map(_step, _shown(calibration)))
     promise, best = calibration.certification, calibration.certification.best
     if best is None:
         return
@@ -221,7 +214,8 @@ def _shown(calibration: Calibration) -> Iterator[ThresholdTest]:
             yield step
 
 
-def _mark(step: ThresholdTest) -> str:
-    if step.certified:
-        return "certified"
-    return "not certified" if step.tested else "not tested"
+def _step(step: ThresholdTest) -> tuple[str, ...]:
+    bound = step.bound
+    share = f"{bound:.1%}" if bound < 1 else "-"
+    result = "certified" if step.certified else "not certified" if step.tested else "not tested"
+    return f"{step.threshold:.2f}", str(step.answered), str(step.wrong), share, result

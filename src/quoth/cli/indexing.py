@@ -213,30 +213,16 @@ def migrate(
 
 
 def _print_maintenance(report: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from quoth.cli.terminal import OUT, one_line
+    from quoth.cli.terminal import OUT, one_line, print_table
 
     def print_line(line: str, style: str | None = None) -> None:
         OUT.print(one_line(line), style=style, markup=False, highlight=False)
 
-    tables = Table("table", "rows", "dead before", "dead now", "size", "last vacuum before", box=None, pad_edge=False)
-    for table in report["tables"]:
-        last = max((time for time in (table["last_vacuum"], table["last_autovacuum"]) if time), default="never")
-        dead = f"{table['dead_rows']} ({table['dead_share']:.0%})"
-        tables.add_row(
-            table["name"], str(table["rows"]), dead, str(table["dead_rows_left"]), _size(table["bytes"]), last[:19]
-        )
-    indexes = Table("index", "kind", "size", "rebuilt from", "of a fresh one", "", box=None, pad_edge=False)
-    for index in report["indexes"]:
-        before = "" if index["bytes_before"] is None else _size(index["bytes_before"])
-        bloat = "" if index["bloat"] is None else f"{index['bloat']:.2f} times"
-        state = "" if index["valid"] else "[red]not usable[/red]"
-        indexes.add_row(escape(index["name"]), index["kind"], _size(index["bytes"]), before, bloat, state)
     print_line(f"{report['place']}, generation {report['generation']}")
-    OUT.print(tables)
-    OUT.print(indexes)
+    print_table(
+        ("table", "rows", "dead before", "dead now", "size", "last vacuum before"), map(_table_row, report["tables"])
+    )
+    print_table(("index", "kind", "size", "rebuilt from", "of a fresh one", ""), map(_index_row, report["indexes"]))
     for recall in report["recall"]:
         under = (
             "" if recall["filter"] is None else f" with {recall['filter']} ({recall['passing']:.0%} of the sentences)"
@@ -251,6 +237,21 @@ def _print_maintenance(report: dict[str, Any]) -> None:
         print_line(line, style="yellow")
     if report["verdict"] == "good":
         OUT.print("[green]All is well.[/green]")
+
+
+def _table_row(table: dict[str, Any]) -> tuple[str, ...]:
+    last = max((time for time in (table["last_vacuum"], table["last_autovacuum"]) if time), default="never")
+    dead = f"{table['dead_rows']} ({table['dead_share']:.0%})"
+    return table["name"], str(table["rows"]), dead, str(table["dead_rows_left"]), _size(table["bytes"]), last[:19]
+
+
+def _index_row(index: dict[str, Any]) -> tuple[str, ...]:
+    from quoth.cli.terminal import plain
+
+    before = "" if index["bytes_before"] is None else _size(index["bytes_before"])
+    bloat = "" if index["bloat"] is None else f"{index['bloat']:.2f} times"
+    state = "" if index["valid"] else "[red]not usable[/red]"
+    return plain(index["name"]), index["kind"], _size(index["bytes"]), before, bloat, state
 
 
 def _size(size: int) -> str:

@@ -41,18 +41,13 @@ def docs(index: options.Index = options.DEFAULT_INDEX, as_json: options.AsJson =
         for info in documents:
             typer.echo(json_line(document_json(info)))
         return
-    from rich.markup import escape
-    from rich.table import Column, Table
-
-    from quoth.cli.terminal import OUT, OutputConsole, one_line
+    from quoth.cli.terminal import OUT, OutputConsole, plain, print_table
 
     rows = [_listed(info) for info in documents]
-    columns = [name for name in rows[0] if any(row[name] for row in rows)] if rows else ["document"]
-    table = Table(*(Column(name, overflow="fold") for name in columns), box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*(escape(one_line(row[name])) for name in columns))
+    names = [name for name in rows[0] if any(row[name] for row in rows)] if rows else ["document"]
     wide = OutputConsole(highlight=False, emoji=False, width=_AS_WIDE_AS_NEEDED)
-    (OUT if OUT.is_terminal else wide).print(table)
+    cells = ([plain(row[name]) for name in names] for row in rows)
+    print_table(names, cells, fold=True, console=OUT if OUT.is_terminal else wide)
 
 
 def _listed(info: DocumentInfo) -> dict[str, str]:

@@ -65,7 +65,9 @@ def list_keys(
             shown = {name: getattr(key, name) for name in ("id", "name", "scopes", "created", "revoked", "per_minute")}
             typer.echo(json_line({**shown, "scopes": sorted(key.scopes)}))
     elif keys:
-        _print(keys)
+        from quoth.cli.terminal import print_table
+
+        print_table(("id", "name", "scope", "a minute", "created", "revoked"), map(_row, keys), fold=True)
     else:
         typer.echo("there are no keys yet; quoth keys add NAME makes one", err=True)
 
@@ -103,15 +105,8 @@ def _limit(key: ApiKey) -> str:
     return words.get(key.per_minute, f"{key.per_minute} requests a minute")
 
 
-def _print(keys: tuple[ApiKey, ...]) -> None:
-    from rich.markup import escape
-    from rich.table import Column, Table
+def _row(key: ApiKey) -> tuple[str, ...]:
+    from quoth.cli.terminal import plain
 
-    from quoth.cli.terminal import OUT, one_line
-
-    names = ("id", "name", "scope", "a minute", "created", "revoked")
-    table = Table(*(Column(name, overflow="fold") for name in names), box=None, pad_edge=False)
-    for key in keys:
-        limit = {None: "", 0: "no limit"}.get(key.per_minute, str(key.per_minute))
-        table.add_row(key.id, escape(one_line(key.name)), _scope(key), limit, key.created, key.revoked or "")
-    OUT.print(table)
+    limit = {None: "", 0: "no limit"}.get(key.per_minute, str(key.per_minute))
+    return key.id, plain(key.name), _scope(key), limit, key.created, key.revoked or ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 
 from quoth.domain.authority import supersessions
 from quoth.output.render import main_tags
@@ -38,26 +38,52 @@ class OutputConsole(Console):
 OUT = OutputConsole(highlight=False, emoji=False)
 
 
+def one_line(text: str) -> str:
+    """Join lines and replace control characters; for display only, never for a citation."""
+    joined = " ".join(text.split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in joined)
+
+
+def plain(text: str) -> str:
+    """Return a text as one line of markup that shows it as it is."""
+    return escape(one_line(text))
+
+
+def print_table(
+    headings: Iterable[str], rows: Iterable[Iterable[str]], *, fold: bool = False, console: Console = OUT
+) -> None:
+    """Print rows of markup in columns without lines; with `fold`, a cell that is too wide goes on below."""
+    columns = (Column(heading, overflow="fold" if fold else "ellipsis") for heading in headings)
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _print_indented(markup: str) -> None:
+    OUT.print(Padding(markup, (0, 0, 0, 4)))
+
+
 def print_outcome(outcome: Outcome) -> None:
     """Print the quotes with their sources, or the reason for abstaining and the nearest evidence."""
     for warning in outcome.notes.warnings:
-        OUT.print(f"[yellow]{escape(one_line(warning))}[/yellow]\n")
+        OUT.print(f"[yellow]{plain(warning)}[/yellow]\n")
     calibrated = "" if outcome.notes.calibrated else ", not calibrated"
     match outcome:
         case Answer():
             if outcome.unsupported_parts:
                 OUT.print(
                     "[bold]Only a part of the question is answered.[/bold] "
-                    f"No evidence for: {escape(one_line('; '.join(outcome.unsupported_parts)))}.\n"
+                    f"No evidence for: {plain('; '.join(outcome.unsupported_parts))}.\n"
                 )
             for number, citation in enumerate(in_reading_order(outcome.citations), 1):
                 _print_citation(number, citation)
             print_conflicts(outcome.conflicts)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
-            OUT.print(f"[bold]No answer.[/bold] {escape(one_line(outcome.objection.detail))}")
+            OUT.print(f"[bold]No answer.[/bold] {plain(outcome.objection.detail)}")
             if outcome.missing:
-                OUT.print(f"No evidence for: {escape(one_line('; '.join(outcome.missing)))}.")
+                OUT.print(f"No evidence for: {plain('; '.join(outcome.missing))}.")
             OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
             if outcome.nearest:
                 OUT.print("\nThe nearest that was found, which does not answer the question:")
@@ -79,8 +105,8 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
 
 def _print_citation(number: int, citation: Citation) -> None:
     sentence = citation.sentence
-    lead = f"[dim]{escape(one_line(sentence.lead.text))}[/dim]\n" if sentence.lead else ""
-    OUT.print(Padding(f"{lead}[bold]{escape(one_line(sentence.text))}[/bold]", (0, 0, 0, 4)))
+    lead = f"[dim]{plain(sentence.lead.text)}[/dim]\n" if sentence.lead else ""
+    _print_indented(f"{lead}[bold]{plain(sentence.text)}[/bold]")
     span = sentence.quote.span
     place = f"{sentence.doc_id}[{span.start}:{span.end}]"
     if citation.authority:
@@ -94,8 +120,8 @@ def _print_citation(number: int, citation: Citation) -> None:
         about.append(f"read from a picture, {sentence.ocr:.0%} sure")
     about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
     about += [f"superseded by {successor.by}" for successor in supersessions(citation.metadata, sentence.section)]
-    OUT.print(Padding(f"[cyan]\\[{number}][/cyan] [dim]{escape(one_line(' · '.join(about)))}[/dim]", (0, 0, 0, 4)))
-    OUT.print(Padding(f"{escape(one_line(citation.why))}\n" if citation.why else "", (0, 0, 0, 4)))
+    _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
+    _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
 
 
 def place_line(title: str, section: tuple[str, ...], page: int | None, authority: str | None) -> str:
@@ -106,14 +132,8 @@ def place_line(title: str, section: tuple[str, ...], page: int | None, authority
 
 def print_conflicts(conflicts: Sequence[Conflict]) -> None:
     for conflict in conflicts:
-        OUT.print(f"[bold red]Conflict[/bold red] about {escape(one_line(conflict.subject))}: ", end="")
-        OUT.print(f"{escape(one_line(conflict.detail))}\n")
-
-
-def one_line(text: str) -> str:
-    """Join lines and replace control characters; for display only, never for a citation."""
-    joined = " ".join(text.split())
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in joined)
+        OUT.print(f"[bold red]Conflict[/bold red] about {plain(conflict.subject)}: ", end="")
+        OUT.print(f"{plain(conflict.detail)}\n")
 
 
 def print_trace(asked: AskResult) -> None:
@@ -121,7 +141,7 @@ def print_trace(asked: AskResult) -> None:
     trace, analysis = asked.trace, asked.trace.analysis
     OUT.print("\n[bold]How it came about[/bold]")
     OUT.print(f"kind      {analysis.kind} (lexical {analysis.alpha_lexical:.2f}, dense {analysis.alpha_semantic:.2f})")
-    OUT.print(f"terms     {escape(one_line(', '.join(' = '.join(group) for group in analysis.terms)))}")
+    OUT.print(f"terms     {plain(', '.join(' = '.join(group) for group in analysis.terms))}")
     OUT.print(
         f"tags      {', '.join(f'{facet} {value}' for facet, found in analysis.tags.items() for value in found) or '-'}"
     )
@@ -129,15 +149,15 @@ def print_trace(asked: AskResult) -> None:
     OUT.print(f"presumes  {escape(presumed) or '-'}")
     for cover in trace.sub_answers:
         result = cover.objection.detail if cover.objection else f"{len(cover.evidence)} sentences"
-        OUT.print(f"part      {escape(one_line(f'{cover.sub_question.text}: {result}'))}")
+        OUT.print(f"part      {plain(f'{cover.sub_question.text}: {result}')}")
     OUT.print(f"found     {asked.outcome.notes.k_initial} candidates, {len(trace.ranked)} kept")
-    table = Table("", "lexical", "dense", "fused", "rerank", "order", "sentence", box=None, pad_edge=False)
     chosen = {evidence.sentence.id for evidence in trace.selection.evidence}
+    rows = []
     for ranked in trace.ranked:
         scores = (ranked.candidate.lexical, ranked.candidate.dense, ranked.fused, ranked.relevance, ranked.order)
         mark = "*" if ranked.sentence.id in chosen else ""
-        table.add_row(mark, *(f"{score:.3f}" for score in scores), escape(one_line(ranked.sentence.text)[:90]))
-    OUT.print(table)
+        rows.append((mark, *(f"{score:.3f}" for score in scores), escape(one_line(ranked.sentence.text)[:90])))
+    print_table(("", "lexical", "dense", "fused", "rerank", "order", "sentence"), rows)
     _print_matches(asked)
     OUT.print(f"redundancy {trace.selection.redundancy_before:.2f} -> {trace.selection.redundancy_after:.2f}")
     _print_confidence(trace.confidence)
@@ -149,7 +169,7 @@ def _print_matches(asked: AskResult) -> None:
     """Print each word of the question with its best match in the best sentences: a poorly matched word is missing."""
     matched = word_matches(asked.trace.encoded, asked.trace.ranked)
     if matched:
-        OUT.print("matched   " + escape(one_line(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched))))
+        OUT.print("matched   " + plain(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched)))
 
 
 def _print_confidence(confidence: Confidence) -> None:
@@ -168,9 +188,9 @@ _EXCERPT = 400
 def print_retrieval(retrieval: Retrieval) -> None:
     """Print the passages, best first, each with its location, authority and scores."""
     if retrieval.message:
-        OUT.print(f"[bold]Nothing found.[/bold] {escape(one_line(retrieval.message))}")
+        OUT.print(f"[bold]Nothing found.[/bold] {plain(retrieval.message)}")
     if retrieval.warning:
-        OUT.print(f"[yellow]{escape(one_line(retrieval.warning))}[/yellow]\n")
+        OUT.print(f"[yellow]{plain(retrieval.warning)}[/yellow]\n")
     for number, found in enumerate(retrieval.passages, 1):
         _print_passage(number, found)
     print_conflicts(retrieval.conflicts)
@@ -181,13 +201,13 @@ def _print_passage(number: int, found: FoundPassage) -> None:
     line = place_line(
         found.document.metadata.title or found.document.id, found.passage.section, found.passage.page, found.authority
     )
-    OUT.print(f"[cyan]\\[{number}][/cyan] [bold]{escape(one_line(line))}[/bold]")
+    OUT.print(f"[cyan]\\[{number}][/cyan] [bold]{plain(line)}[/bold]")
     for replaced in found.superseded_by:
         what = f"{replaced.section} " if replaced.section else ""
-        OUT.print(Padding(f"[red]{escape(one_line(f'{what}superseded by {replaced.by}'))}[/red]", (0, 0, 0, 4)))
+        _print_indented(f"[red]{plain(f'{what}superseded by {replaced.by}')}[/red]")
     if found.successor_of:
-        OUT.print(Padding(f"[green]{escape(one_line(f'replaces {found.successor_of}'))}[/green]", (0, 0, 0, 4)))
-    OUT.print(Padding(escape(one_line(_excerpt(found))), (0, 0, 0, 4)))
+        _print_indented(f"[green]{plain(f'replaces {found.successor_of}')}[/green]")
+    _print_indented(plain(_excerpt(found)))
     span = found.passage.span
     about = [f"{found.passage.doc_id}[{span.start}:{span.end}]"]
     about += [found.document.metadata.document_type] if found.document.metadata.document_type else []
@@ -196,7 +216,7 @@ def _print_passage(number: int, found: FoundPassage) -> None:
         f"relevance {found.relevance:.2f} (vector {found.dense:.2f}, full text {found.lexical:.2f}, "
         f"combined {found.fused:.2f}, found by {found.source.replace('_', ' ')})"
     )
-    OUT.print(Padding(f"[dim]{escape(one_line(' · '.join(about)))}[/dim]\n", (0, 0, 0, 4)))
+    _print_indented(f"[dim]{plain(' · '.join(about))}[/dim]\n")
 
 
 def _excerpt(found: FoundPassage) -> str:
@@ -226,23 +246,18 @@ def print_retrieval_trace(retrieved: RetrieveResult) -> None:
     trace = retrieved.trace
     chosen = {found.passage.id for found in retrieved.retrieval.passages}
     OUT.print("\n[bold]How it came about[/bold]")
-    OUT.print(f"searched  {escape(one_line(trace.analysis.search_text))}")
-    OUT.print(f"terms     {escape(one_line(', '.join(' = '.join(group) for group in trace.analysis.terms)))}")
+    OUT.print(f"searched  {plain(trace.analysis.search_text)}")
+    OUT.print(f"terms     {plain(', '.join(' = '.join(group) for group in trace.analysis.terms))}")
     OUT.print(f"found     {trace.candidates} sentences in {len(trace.passages)} passages, ordered by {trace.reranker}")
     if trace.usage:
         cost = "" if trace.usage.cost is None else f", ${trace.usage.cost:.4f}"
         OUT.print(
-            f"model     {escape(one_line(trace.usage.model))}: {trace.usage.prompt_tokens} +"
+            f"model     {plain(trace.usage.model)}: {trace.usage.prompt_tokens} +"
             f" {trace.usage.completion_tokens} tokens in {trace.usage.attempts} attempts{cost}"
         )
-    table = Table("", "vector", "text", "comb.", "relev.", "order", "found by", "passage", box=None, pad_edge=False)
+    rows = []
     for found in trace.passages:
         scores = (found.dense, found.lexical, found.fused, found.relevance, found.order)
-        mark = "*" if found.passage.id in chosen else ""
-        table.add_row(
-            mark,
-            *(f"{score:.3f}" for score in scores),
-            found.source.replace("_", " "),
-            escape(one_line(found.passage.id)),
-        )
-    OUT.print(table)
+        place = (found.source.replace("_", " "), plain(found.passage.id))
+        rows.append(("*" if found.passage.id in chosen else "", *(f"{score:.3f}" for score in scores), *place))
+    print_table(("", "vector", "text", "comb.", "relev.", "order", "found by", "passage"), rows)
