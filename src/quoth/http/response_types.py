@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from quoth.output.json_schema import Schema, schema_components, schema_name
-from quoth.output.json_types import (
-    AnswerJson,
-    DocumentJson,
-    JsonObject,
-    ListingJson,
-    OffsetUnit,
-    QuotedSpanJson,
-    RetrievalJson,
-    about,
-)
+from quoth.output.json_types import DocumentJson, JsonObject, ListingJson, OffsetUnit, about
 
 _COMPONENTS = "#/components/schemas/"
 Degraded = Annotated[list[str], about("Parts of the index that could not be asked; what they hold is missing here.")]
@@ -110,31 +101,20 @@ class ReadinessJson(JsonObject, frozen=True):
     message: str
 
 
-_GIVEN = (
-    AnswerJson,
-    RetrievalJson,
-    QuotedSpanJson,
-    DocumentHereJson,
-    DocumentsJson,
-    JobListJson,
-    FacetsJson,
-    MarkedJson,
-    VerifiedJson,
-    HealthJson,
-    ReadinessJson,
-    ErrorJson,
-)
+_GIVEN: set[type[JsonObject]] = set()
+"""What the routes give, as they describe it when they are declared."""
 
 
 def gives(content: type[JsonObject], description: str) -> dict[str, Any]:
-    """Return what OpenAPI says of a response that holds such an object."""
+    """Return what OpenAPI says of a response that holds such an object, and keep its schema for the description."""
+    _GIVEN.add(content)
     schema = {"$ref": _COMPONENTS + schema_name(content)}
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def response_schemas() -> dict[str, Schema]:
     """Return the schemas of everything that a route gives, by name."""
-    return schema_components(*_GIVEN, below=_COMPONENTS)
+    return schema_components(*sorted(_GIVEN, key=schema_name), below=_COMPONENTS)
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
