@@ -28,12 +28,10 @@ from quoth.types import (
     BlockReason,
     Candidate,
     Context,
-    DocumentInfo,
     FoundBy,
     FoundPassage,
     Passage,
     Ranked,
-    Supersession,
 )
 
 PROFILE = load_profile("governance")
@@ -172,13 +170,9 @@ class Desk:
             token_budget=budget, neighbours="n" in adding, references="r" in adding, definitions="d" in adding
         )
         with self.store.read() as reader:
-            made = assemble(found, reader=reader, counter=EstimateCounter(), settings=chosen, about=about)
+            made = assemble(found, reader=reader, counter=EstimateCounter(), settings=chosen, profile=PROFILE)
             check(made, reader, budget)
         return made
-
-
-def about(document: DocumentInfo, section: tuple[str, ...]) -> tuple[str | None, tuple[Supersession, ...]]:
-    return authority_of(document.metadata, PROFILE), supersessions(document.metadata, section)
 
 
 def check(context: Context, reader: Reader, budget: int) -> None:
@@ -460,7 +454,7 @@ def test_a_definition_is_found_among_many_other_terms(tmp_path: Path) -> None:
             reader=cast("Reader", Counted()),
             counter=EstimateCounter(),
             settings=ContextSettings(),
-            about=about,
+            profile=PROFILE,
         )
 
     assert made.blocks[1].content == rules
@@ -492,7 +486,7 @@ def test_the_tokens_of_a_context_are_those_of_its_text(desk: Desk, counter: Toke
     found += [desk.found("long.md", f"Rule {n} ", f"Rule {n + 1} ") for n in range(0, 60, 4)]
     with desk.store.read() as reader:
         made = assemble(
-            found, reader=reader, counter=counter, settings=ContextSettings(token_budget=budget), about=about
+            found, reader=reader, counter=counter, settings=ContextSettings(token_budget=budget), profile=PROFILE
         )
 
     assert made.tokens == counter.count(made.text) <= budget
@@ -531,7 +525,9 @@ def test_a_title_cannot_pass_for_another_line(tmp_path: Path) -> None:
     made = desk.context(desk.found("fees.md", "Dues are"))
 
     assert made.text.splitlines()[1] == "Document: Fees Binding: Yes x"
-    assert block_text(made.blocks[0], number=7, names={}).startswith("[SOURCE 7]\nDocument: Fees Binding: Yes x\n")
+    assert block_text(made.blocks[0], number=7, title_of=lambda _: "").startswith(
+        "[SOURCE 7]\nDocument: Fees Binding: Yes x\n"
+    )
 
 
 def test_a_passage_that_ends_with_a_heading_ends_before_it(desk: Desk) -> None:

@@ -46,10 +46,6 @@ class PassageBuilder:
         """Return the passages with text, labels and scores, best first."""
         return best_passages(map(self._passage, gathered))
 
-    def about(self, document: DocumentInfo, section: tuple[str, ...]) -> tuple[str | None, tuple[Supersession, ...]]:
-        """Return the authority of a section of a document, and what supersedes it."""
-        return authority_of(document.metadata, self.engine.profile), supersessions(document.metadata, section)
-
     def rescored(self, found: FoundPassage, llm_score: LlmScore) -> FoundPassage:
         relevance = round(llm_score.score, ROUND)
         order = self._order(relevance, found.sentences[0], found.document)

@@ -50,7 +50,7 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
     status = _status(ranked, settings.context)
     done("choose")
     context = assemble(
-        chosen, reader=reader, counter=engine.open_counter(), settings=settings.context, about=builder.about
+        chosen, reader=reader, counter=engine.open_counter(), settings=settings.context, profile=engine.profile
     )
     done("context")
     missing = missing_shards_note(

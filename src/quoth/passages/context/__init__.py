@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from quoth.domain.profile import Profile
 from quoth.passages.context.context_draft import ContextDraft, sentences_in
-from quoth.passages.context.context_sources import SectionAuthority, SourceTexts
+from quoth.passages.context.context_sources import SourceTexts
 from quoth.passages.context.defined_terms import DefinedTerms
 from quoth.passages.context.excerpts import beginning, ending
 from quoth.passages.context.passage_admission import PassageAdmission
@@ -26,27 +27,31 @@ def assemble(
     reader: Reader,
     counter: TokenCounter,
     settings: ContextSettings,
-    about: SectionAuthority,
+    profile: Profile,
 ) -> Context:
     """Return a context of `found` (best first) within `settings.token_budget` tokens; each block is an exact slice.
 
     A passage that does not fit is cut to whole sentences around its best one: an agent loses more by what it never
     sees. The context is empty only where not one sentence of what was found fits.
     """
-    sources = SourceTexts(reader, about, [passage.document for passage in found])
+    sources = SourceTexts(reader, profile, [passage.document for passage in found])
     draft = ContextDraft(sources, counter, settings.token_budget)
     admission = PassageAdmission(found, draft)
     skipped = admission.admit()
     if settings.neighbours:
         _make_whole(draft)
-    seen = sentences_in([each for each in found if draft.holds(each.document.id, each.passage.span)], draft)
-    referred, defined = ReferredSections(seen, draft), DefinedTerms(seen, draft)
-    for best in (True, False):  # what the best sentences speak of tells more than the rest
+    held = [each for each in found if draft.holds(each.document.id, each.passage.span)]
+    seen = sentences_in(held, draft)
+    firsts = {passage.sentences[0].sentence.id for passage in held if passage.sentences}
+    best = [sentence for sentence in seen if sentence.id in firsts]
+    others = [sentence for sentence in seen if sentence.id not in firsts]
+    referred, defined = ReferredSections(draft), DefinedTerms(seen, best, draft)
+    for sentences in (best, others):  # what the best sentences speak of tells more than the rest
         if settings.references:
-            referred.follow(best=best)
+            referred.follow(sentences, whole=sentences is others)
         if settings.definitions:
-            defined.follow(best=best)
-        if best:  # the far ends of a passage tell less than what explains its best sentence
+            defined.follow(best=sentences is best)
+        if sentences is best:  # the far ends of a passage tell less than what explains its best sentence
             admission.fill()
     return draft.context(skipped)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from quoth.domain.authority import supersessions
+from quoth.answer.verification import verify_quote
+from quoth.domain.authority import authority_of, supersessions
+from quoth.language.resolve_reference import shared_headings
 from quoth.language.words import count_tokens
 from quoth.passages.context.context_sources import SourceTexts
-from quoth.passages.context.excerpts import Excerpt, block_of, joined
+from quoth.passages.context.excerpts import Excerpt, joined
 from quoth.protocols import TokenCounter
 from quoth.types import (
     BlockReason,
     Context,
     ContextBlock,
-    DocumentInfo,
     FoundPassage,
     RegionKind,
     Sentence,
@@ -42,7 +43,6 @@ class ContextDraft:
         self._counter = counter
         self._budget = budget
         self._blocks: dict[Excerpt, ContextBlock] = {}
-        self._names: dict[str, str] = {}
 
     @property
     def room(self) -> int:
@@ -52,8 +52,9 @@ class ContextDraft:
     def has_room(self, doc_id: str, span: Span) -> bool:
         """Return whether a slice may fit, by a quick estimate."""
         room = self.room
-        text = self.sources.source(doc_id).document.text
-        return _LEAST + len(span) / _MOST_CHARACTERS <= room and _LEAST + 0.7 * tokens_in(text, span) <= room
+        if _LEAST + len(span) / _MOST_CHARACTERS > room:
+            return False
+        return _LEAST + 0.7 * count_tokens(self.sources.source(doc_id).document.quote(span)) <= room
 
     def add(self, excerpt: Excerpt) -> bool:
         """Add an excerpt if it fits; return whether it did."""
@@ -71,7 +72,7 @@ class ContextDraft:
         rank: int,
     ) -> None:
         """Add the first of `spans` that fits and is not held yet: it was not found, but explains what was."""
-        superseded_by = self.sources.about(doc_id, section)[1]
+        superseded_by = supersessions(self.sources.info(doc_id).metadata, section)
         for span in spans:
             if self.holds(doc_id, span) or not self.has_room(doc_id, span):
                 continue
@@ -115,35 +116,52 @@ class ContextDraft:
     def _written(self, excerpts: tuple[Excerpt, ...]) -> tuple[str, int]:
         """Return the text of a context of these excerpts, and its tokens."""
         blocks = enumerate(map(self._block, excerpts), start=1)
-        text = "".join(block_text(block, number=number, names=self._names) for number, block in blocks)
+        text = "".join(block_text(block, number=number, title_of=self.sources.title) for number, block in blocks)
         return text, self._counter.count(text) if text else 0
 
     def _block(self, excerpt: Excerpt) -> ContextBlock:
         if excerpt not in self._blocks:
-            block = block_of(excerpt, self.sources, tokens=0)
-            for successor in block.superseded_by:
-                info = self.sources.info(successor.by)
-                self._names[successor.by] = (info.metadata.title or "") if info else ""
-            tokens = self._counter.count(block_text(block, number=1, names=self._names))
+            block = _laid_out(excerpt, self.sources)
+            tokens = self._counter.count(block_text(block, number=1, title_of=self.sources.title))
             self._blocks[excerpt] = replace(block, tokens=tokens)
         return self._blocks[excerpt]
 
 
-def tokens_in(text: str, span: Span) -> int:
-    """Estimate the tokens of a slice."""
-    return count_tokens(text[span.start : span.end])
+def _laid_out(excerpt: Excerpt, sources: SourceTexts) -> ContextBlock:
+    """Return the block, not counted yet; raise `OffsetMismatch` unless the document holds exactly its sentences."""
+    source, info = sources.source(excerpt.doc_id), sources.info(excerpt.doc_id)
+    inside = source.inside(excerpt.span)
+    for sentence in (*inside[:1], *inside[-1:]):
+        verify_quote(source.document, sentence.quote)
+    stated = [sentence.section for sentence in inside if sentence.kind is not RegionKind.HEADING]
+    # An excerpt may hold several small sections, each replaced by another document.
+    sections = dict.fromkeys((excerpt.section, *(sentence.section for sentence in inside)))
+    replaced = [each for section in sections for each in supersessions(info.metadata, section)]
+    return ContextBlock(
+        document=info,
+        span=excerpt.span,
+        content=source.document.quote(excerpt.span),
+        section=shared_headings(stated) if stated else excerpt.section,
+        page=inside[0].page if inside else excerpt.page,
+        authority=authority_of(info.metadata, sources.profile),
+        superseded_by=tuple(dict.fromkeys((*excerpt.superseded_by, *replaced))),
+        passages=excerpt.passages,
+        reason=excerpt.reason,
+        because=excerpt.because,
+        tokens=0,
+    )
 
 
 _JOINERS = "\u200c\u200d"
 """Invisible, but letters of some scripts change without them."""
 
 
-def block_text(block: ContextBlock, *, number: int, names: Mapping[str, str]) -> str:
-    """Return a block with its header; `names` gives the titles of successors by id.
+def block_text(block: ContextBlock, *, number: int, title_of: Callable[[str], str]) -> str:
+    """Return a block with its header; `title_of` gives the title of a successor by its id.
 
     The content stands in it exactly as in the document, whatever it holds.
     """
-    header = "".join(f"{label}: {value}\n" for label, value in _header(block, names) if value)
+    header = "".join(f"{label}: {value}\n" for label, value in _header(block, title_of) if value)
     return f"[SOURCE {number}]\n{header}\nContent:\n{block.content}\n\n---\n"
 
 
@@ -156,7 +174,7 @@ def one_line(text: str) -> str:
     return " ".join("".join(shown).split())
 
 
-def _header(block: ContextBlock, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _header(block: ContextBlock, title_of: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     metadata = block.document.metadata
     binding = metadata.is_binding if block.authority is None else block.authority == "binding"
     yield "Document", one_line(metadata.title or "") or one_line(block.document.id)
@@ -164,43 +182,27 @@ def _header(block: ContextBlock, names: Mapping[str, str]) -> Iterator[tuple[str
     yield "Page", "" if block.page is None else str(block.page)
     yield "Binding", "" if binding is None else "Yes" if binding else "No"
     yield "Effective", one_line(metadata.effective_date or "")
-    yield "Superseded-by", "; ".join(_successor(successor, block, names) for successor in block.superseded_by)
+    yield "Superseded-by", "; ".join(_successor(successor, block, title_of) for successor in block.superseded_by)
     yield "Added-for", one_line(block.because)
 
 
-def _successor(supersession: Supersession, block: ContextBlock, names: Mapping[str, str]) -> str:
+def _successor(supersession: Supersession, block: ContextBlock, title_of: Callable[[str], str]) -> str:
     """Return the successor by title and id; where it replaces only a part of the block, with the name of that part."""
-    doc_id, title = one_line(supersession.by), one_line(names.get(supersession.by, ""))
+    doc_id, title = one_line(supersession.by), one_line(title_of(supersession.by))
     named = f"{title} ({doc_id})" if title else doc_id
     whole = supersession.section is None or supersession in supersessions(block.document.metadata, block.section)
     return named if whole else f"{named} for {one_line(supersession.section or '')}"
 
 
-@dataclass(frozen=True, slots=True)
-class SeenSentence:
-    """A sentence of the draft; `best` if it is the best sentence of a found passage."""
-
-    document: DocumentInfo
-    sentence: Sentence
-    best: bool
-
-
-def sentences_in(found: Sequence[FoundPassage], draft: ContextDraft) -> list[SeenSentence]:
-    """Return every sentence of the found excerpts once, the best of each passage first."""
-    best = [(passage.document, passage.sentences[0].sentence) for passage in found if passage.sentences]
+def sentences_in(found: Sequence[FoundPassage], draft: ContextDraft) -> list[Sentence]:
+    """Return every sentence of the found excerpts once: what the search did not find first, then what it did."""
     excerpts = sorted((excerpt for excerpt in draft.excerpts if excerpt.found), key=lambda excerpt: excerpt.rank)
-    inside = [
-        (info, sentence)
-        for excerpt in excerpts
-        if (info := draft.sources.info(excerpt.doc_id)) is not None
-        for sentence in draft.sources.source(excerpt.doc_id).inside(excerpt.span)
-    ]
+    inside = [each for excerpt in excerpts for each in draft.sources.source(excerpt.doc_id).inside(excerpt.span)]
     # Of a document that is too long to be read, these are all that is known.
-    others = [(passage.document, ranked.sentence) for passage in found for ranked in passage.sentences]
-    once = {sentence.id: (info, sentence) for info, sentence in reversed((*best, *inside, *others))}
-    firsts = {sentence.id for _, sentence in best}
+    inside += [ranked.sentence for passage in found for ranked in passage.sentences]
+    last_of_each = {sentence.id: sentence for sentence in reversed(inside)}
     return [
-        SeenSentence(info, sentence, sentence.id in firsts)
-        for info, sentence in reversed(once.values())
-        if sentence.kind is not RegionKind.HEADING and draft.holds(info.id, sentence.quote.span)
+        sentence
+        for sentence in reversed(last_of_each.values())
+        if sentence.kind is not RegionKind.HEADING and draft.holds(sentence.doc_id, sentence.quote.span)
     ]

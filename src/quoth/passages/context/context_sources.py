@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 
+from quoth.domain.profile import Profile
 from quoth.errors import OffsetMismatch
 from quoth.language.definitions import defined_terms, term_key
 from quoth.language.resolve_reference import SectionIndex
 from quoth.protocols import Reader
-from quoth.types import Document, DocumentInfo, Passage, RegionKind, Sentence, Span, Supersession
-
-SectionAuthority = Callable[[DocumentInfo, tuple[str, ...]], tuple[str | None, tuple[Supersession, ...]]]
-"""The authority of a section of a document, and what replaces it and is in force."""
+from quoth.types import Document, DocumentInfo, Passage, RegionKind, Sentence, Span
 
 MOST_SENTENCES = 20_000
 """The most sentences of a document that is read sentence by sentence; longer documents give only passages."""
@@ -32,8 +30,11 @@ class SourceText:
 
     document: Document
     sentences: tuple[Sentence, ...]
-    starts: tuple[int, ...]
     passages: tuple[Passage, ...]
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        return tuple(sentence.quote.span.start for sentence in self.sentences)
 
     @cached_property
     def outline(self) -> SectionIndex:
@@ -46,13 +47,17 @@ class SourceText:
         """The sentences that define a term, in reading order, by the key of the term."""
         return by_term(sentence for sentence in self.sentences if sentence.kind.evidence)
 
+    def position_at(self, offset: int) -> int:
+        """Return the position of the last sentence that begins at `offset` or before; -1 if there is none."""
+        return bisect_right(self._starts, offset) - 1
+
     def positions(self, span: Span) -> range:
         """Return the positions of the sentences that `span` touches."""
         if not self.sentences:
             return range(0)
-        first = max(0, bisect_right(self.starts, span.start) - 1)
+        first = max(0, self.position_at(span.start))
         first += self.sentences[first].quote.span.end <= span.start
-        return range(first, max(first, bisect_right(self.starts, span.end - 1)))
+        return range(first, max(first, self.position_at(span.end - 1) + 1))
 
     def inside(self, span: Span) -> tuple[Sentence, ...]:
         """Return the sentences that `span` touches."""
@@ -63,7 +68,7 @@ class SourceText:
         return Span(self.sentences[first].quote.span.start, self.sentences[last].quote.span.end)
 
     def neighbours(self, sentence: Sentence) -> tuple[Sentence | None, Sentence | None]:
-        position = bisect_right(self.starts, sentence.quote.span.start) - 1
+        position = self.position_at(sentence.quote.span.start)
         before = self.sentences[position - 1] if position > 0 else None
         return before, self.sentences[position + 1] if position + 1 < len(self.sentences) else None
 
@@ -97,58 +102,48 @@ def by_term(sentences: Iterable[Sentence]) -> dict[tuple[str, ...], list[Sentenc
 
 
 class SourceTexts:
-    """The documents of one context, with the authority and the successors of their sections."""
+    """The documents of one context; `profile` tells their authority."""
 
-    def __init__(self, reader: Reader, about: SectionAuthority, known: Iterable[DocumentInfo]) -> None:
+    def __init__(self, reader: Reader, profile: Profile, known: Iterable[DocumentInfo]) -> None:
         self.reader = reader
-        self._about = about
-        self._infos = {info.id: info for info in known}
-        self._all: tuple[DocumentInfo, ...] | None = None
+        self.profile = profile
+        self.infos = {info.id: info for info in known}
+        """The documents that were asked for so far, by id."""
         self._sources: dict[str, SourceText] = {}
-        self._sections: dict[tuple[str, tuple[str, ...]], tuple[str | None, tuple[Supersession, ...]]] = {}
 
-    @property
-    def infos(self) -> Sequence[DocumentInfo]:
-        """The documents that were asked for so far."""
-        return tuple(self._infos.values())
-
+    @cached_property
     def every_info(self) -> Sequence[DocumentInfo]:
         """Every document of the index."""
-        if self._all is None:
-            self._all = self.reader.documents()
-            self._infos |= {info.id: info for info in self._all}
-        return self._all
+        return self.reader.documents()
 
-    def info(self, doc_id: str) -> DocumentInfo | None:
-        if doc_id not in self._infos:
-            self._infos |= {info.id: info for info in self.reader.documents([doc_id])}
-        return self._infos.get(doc_id)
+    def info(self, doc_id: str) -> DocumentInfo:
+        """Describe a document; raise `OffsetMismatch` if the index lacks it, because nothing in it can be verified."""
+        info = self._known(doc_id)
+        if info is None:
+            raise OffsetMismatch(doc_id, 0, 0)
+        return info
+
+    def title(self, doc_id: str) -> str:
+        """Return the title of a document; empty if it has none, or if the index lacks the document."""
+        info = self._known(doc_id)
+        return (info.metadata.title or "") if info else ""
 
     def source(self, doc_id: str) -> SourceText:
-        """Return a document; raise `OffsetMismatch` if the index lacks it, because nothing in it can be verified."""
+        """Return the text of a document; raise `OffsetMismatch` if the index lacks it."""
         if doc_id not in self._sources:
             key = (self.reader.info.digest, doc_id)
             self._sources[doc_id] = _recent.get(key) or self._read(doc_id)
             _remember(key, self._sources[doc_id])
         return self._sources[doc_id]
 
+    def _known(self, doc_id: str) -> DocumentInfo | None:
+        if doc_id not in self.infos:
+            self.infos |= {info.id: info for info in self.reader.documents([doc_id])}
+        return self.infos.get(doc_id)
+
     def _read(self, doc_id: str) -> SourceText:
         info, document = self.info(doc_id), self.reader.document(doc_id)
-        if info is None or document is None:
+        if document is None:
             raise OffsetMismatch(doc_id, 0, 0)
         sentences = tuple(self.reader.sentences(doc_id)) if info.sentences <= MOST_SENTENCES else ()
-        passages = self.reader.passages(doc_id)
-        starts = tuple(sentence.quote.span.start for sentence in sentences)
-        return SourceText(document, sentences, starts, passages)
-
-    def about(self, doc_id: str, section: tuple[str, ...]) -> tuple[str | None, tuple[Supersession, ...]]:
-        """Return the authority of a section and what supersedes it; (None, ()) if the index lacks the document."""
-        key, info = (doc_id, section), self.info(doc_id)
-        if key not in self._sections:
-            self._sections[key] = (None, ()) if info is None else self._about(info, section)
-        return self._sections[key]
-
-    def superseded(self, source: SourceText, span: Span, section: tuple[str, ...]) -> tuple[Supersession, ...]:
-        """Return what supersedes any section in `span`: a passage may hold several small sections."""
-        sections = dict.fromkeys([section, *(sentence.section for sentence in source.inside(span))])
-        return tuple(dict.fromkeys(each for path in sections for each in self.about(source.document.id, path)[1]))
+        return SourceText(document, sentences, self.reader.passages(doc_id))

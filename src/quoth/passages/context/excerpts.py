@@ -1,19 +1,16 @@
-"""Excerpts: the slices that a context is made of, how far each must reach, and the blocks they become."""
+"""Excerpts: the slices that a context is made of, and how far each must reach."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from quoth.answer.companions import companions_of
-from quoth.answer.verification import verify_quote
-from quoth.errors import OffsetMismatch
 from quoth.language.resolve_reference import shared_headings
 from quoth.language.words import count_tokens
 from quoth.passages.context.context_sources import SourceText, SourceTexts
-from quoth.types import BlockReason, ContextBlock, RegionKind, Sentence, Span, Supersession
+from quoth.types import BlockReason, RegionKind, Sentence, Span, Supersession
 
 _REASONS = tuple(BlockReason)
 DEFINITION_OF = "definition of "
@@ -45,16 +42,13 @@ class Excerpt:
 
 def joined(excerpts: Iterable[Excerpt], sources: SourceTexts) -> list[Excerpt]:
     """Join excerpts that overlap or touch; order them by the best of each document, then by position."""
-    by_document: dict[str, list[Excerpt]] = {}
-    for excerpt in sorted(excerpts, key=lambda excerpt: excerpt.rank):
-        by_document.setdefault(excerpt.doc_id, []).append(excerpt)
-    return [each for doc_id, group in by_document.items() for each in _joined(group, sources.source(doc_id))]
-
-
-def _joined(excerpts: Sequence[Excerpt], source: SourceText) -> list[Excerpt]:
+    places: dict[str, int] = {}
+    by_rank = sorted(excerpts, key=lambda excerpt: excerpt.rank)
+    for excerpt in by_rank:
+        places.setdefault(excerpt.doc_id, len(places))
     done: list[Excerpt] = []
-    for excerpt in sorted(excerpts, key=lambda excerpt: (excerpt.span, excerpt.rank)):
-        if done and _belong(done[-1], excerpt, source):
+    for excerpt in sorted(by_rank, key=lambda excerpt: (places[excerpt.doc_id], excerpt.span)):
+        if done and done[-1].doc_id == excerpt.doc_id and _belong(done[-1], excerpt, sources.source(excerpt.doc_id)):
             done[-1] = _both(done[-1], excerpt)
         else:
             done.append(excerpt)
@@ -62,6 +56,7 @@ def _joined(excerpts: Sequence[Excerpt], source: SourceText) -> list[Excerpt]:
 
 
 def _belong(first: Excerpt, second: Excerpt, source: SourceText) -> bool:
+    """Return whether two excerpts of a document make one; the second begins no earlier than the first."""
     if second.span.start < first.span.end:
         return True
     if first.section != second.section or not ((first.found and second.found) or first.reason is second.reason):
@@ -91,32 +86,6 @@ def _because(first: Excerpt, second: Excerpt) -> str:
     if first.reason is second.reason is BlockReason.DEFINITION:
         return f"{first.because}, {second.because.removeprefix(DEFINITION_OF)}"
     return f"{first.because}; {second.because}"
-
-
-def block_of(excerpt: Excerpt, sources: SourceTexts, *, tokens: int) -> ContextBlock:
-    """Return the finished block; raise `OffsetMismatch` unless the document holds exactly its sentences there."""
-    source, info = sources.source(excerpt.doc_id), sources.info(excerpt.doc_id)
-    content = source.document.quote(excerpt.span)
-    inside = source.inside(excerpt.span)
-    for sentence in (*inside[:1], *inside[-1:]):
-        verify_quote(source.document, sentence.quote)
-    if info is None:
-        raise OffsetMismatch(excerpt.doc_id, excerpt.span.start, excerpt.span.end)
-    stated = [sentence.section for sentence in inside if sentence.kind is not RegionKind.HEADING]
-    replaced = sources.superseded(source, excerpt.span, excerpt.section)
-    return ContextBlock(
-        document=info,
-        span=excerpt.span,
-        content=content,
-        section=shared_headings(stated) if stated else excerpt.section,
-        page=inside[0].page if inside else excerpt.page,
-        authority=sources.about(excerpt.doc_id, excerpt.section)[0],
-        superseded_by=tuple(dict.fromkeys((*excerpt.superseded_by, *replaced))),
-        passages=excerpt.passages,
-        reason=excerpt.reason,
-        because=excerpt.because,
-        tokens=tokens,
-    )
 
 
 MOST_TOKENS = 200
@@ -155,7 +124,7 @@ def ending(source: SourceText, last: int, *, lists: bool) -> int:
         elif _same_list(lead, behind) or (lists and _GOES_ON.search(sentence.text)):
             reach = at + 1
         elif taken := companions_of(sentence, source.neighbours)[0]:
-            reach = bisect_right(source.starts, taken[-1].quote.span.start) - 1
+            reach = source.position_at(taken[-1].quote.span.start)
         else:
             break
         if _tokens(source, last + 1, reach) > MOST_TOKENS:
@@ -172,7 +141,7 @@ def _needed_before(source: SourceText, at: int) -> int:
     sentence = source.sentences[at]
     if sentence.kind in _LED:
         if sentence.lead is not None:
-            lead = bisect_right(source.starts, sentence.lead.span.start) - 1
+            lead = source.position_at(sentence.lead.span.start)
             return lead if 0 <= lead < at and source.sentences[lead].section == sentence.section else at
         while sentence.kind is RegionKind.LIST_ITEM and at > 0 and _continues(source.sentences[at - 1], sentence):
             at -= 1

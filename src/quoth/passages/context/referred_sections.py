@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import takewhile
 
-from quoth.domain.profile import parse_profile
 from quoth.language.references import OUTER_LABELS, Reference, references
 from quoth.language.resolve_reference import find_document, resolve
 from quoth.language.words import count_tokens
-from quoth.passages.context.context_draft import ContextDraft, SeenSentence
+from quoth.passages.context.context_draft import ContextDraft
 from quoth.passages.context.context_sources import SourceText
 from quoth.passages.context.excerpts import ending
-from quoth.types import BlockReason, DocumentInfo, RegionKind, Span
+from quoth.types import BlockReason, DocumentInfo, RegionKind, Sentence, Span
 
 MOST_REFERENCES = 12
 """Sections that are looked up for one context."""
@@ -26,49 +24,39 @@ _MOST_DOCUMENTS = 2_000
 class ReferredSections:
     """Follows the references of the found sentences, but not the references of what they lead to."""
 
-    def __init__(self, seen: Sequence[SeenSentence], draft: ContextDraft) -> None:
-        self._seen = seen
+    def __init__(self, draft: ContextDraft) -> None:
         self._draft = draft
         self._looked_up: set[tuple[str, str]] = set()
 
-    def follow(self, *, best: bool) -> None:
-        """Add the sections that fit, which the best sentences refer to, or which the other sentences refer to."""
-        listed = [
-            (seen, reference)
-            for seen in self._seen
-            if seen.best is best
-            for reference in references(seen.sentence.text)
-        ]
+    def follow(self, sentences: Sequence[Sentence], *, whole: bool) -> None:
+        """Add the sections that fit, which the sentences refer to; with `whole`, no beginnings of longer sections."""
+        listed = [(sentence, reference) for sentence in sentences for reference in references(sentence.text)]
         # A whole article is far less to the point than a section.
-        for seen, reference in sorted(listed, key=lambda item: item[1].label in OUTER_LABELS):
-            document = self._document(reference, seen.document)
+        for sentence, reference in sorted(listed, key=lambda item: item[1].label in OUTER_LABELS):
+            document = self._document(reference, self._draft.sources.info(sentence.doc_id))
             key = (document.id if document else "", reference.name)
             if document is None or key in self._looked_up:
                 continue
             if len(self._looked_up) == MOST_REFERENCES:
                 return
             self._looked_up.add(key)
-            self._add(reference, document.id, seen)
+            near = sentence.section if sentence.doc_id == document.id else ()
+            self._add(reference, document.id, near, whole=whole)
 
     def _document(self, reference: Reference, own: DocumentInfo) -> DocumentInfo | None:
         if reference.document is None:
             return own
         sources = self._draft.sources
         few = sources.reader.info.documents <= _MOST_DOCUMENTS
-        return find_document(
-            reference.document,
-            own=own,
-            documents=sources.every_info() if few else sources.infos,
-            synonyms=_synonyms(sources.reader.info.profile_source),
-        )
+        documents = sources.every_info if few else tuple(sources.infos.values())
+        return find_document(reference.document, own=own, documents=documents, synonyms=sources.profile.synonyms)
 
-    def _add(self, reference: Reference, doc_id: str, seen: SeenSentence) -> None:
-        near = seen.sentence.section if seen.document.id == doc_id else ()
+    def _add(self, reference: Reference, doc_id: str, near: tuple[str, ...], *, whole: bool) -> None:
         source = self._draft.sources.source(doc_id)
         target = resolve(reference, source.outline, near=near)
         if target is None:
             return
-        spans = _spans(source, target.positions, reference.item, whole=not seen.best)
+        spans = _spans(source, target.positions, reference.item, whole=whole)
         self._draft.explain(
             doc_id,
             takewhile(lambda span: not self._draft.holds(doc_id, span), spans),
@@ -114,8 +102,3 @@ def _item(source: SourceText, positions: range, item: str) -> Span | None:
         if source.sentences[position].text.lower().startswith(item.lower()):
             return source.span(position, ending(source, position, lists=False))
     return None
-
-
-@lru_cache(maxsize=16)
-def _synonyms(profile_source: str) -> tuple[tuple[str, ...], ...]:
-    return parse_profile(profile_source).synonyms
