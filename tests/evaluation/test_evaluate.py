@@ -55,9 +55,9 @@ def test_every_figure_lies_in_its_interval_or_has_none() -> None:
 def test_the_curve_ends_with_the_risk_of_answering_everything() -> None:
     evaluation = evaluate(six(), notes=())
 
-    assert evaluation.curve[-1].coverage == 1.0
-    assert evaluation.curve[-1].risk.value == 0.5
-    assert evaluation.curve[0].risk.value == 0.0
+    assert evaluation.curve[-1][0] == 1.0
+    assert evaluation.curve[-1][1].value == 0.5
+    assert evaluation.curve[0][1].value == 0.0
 
 
 def test_the_bins_hold_every_question_that_has_a_result() -> None:

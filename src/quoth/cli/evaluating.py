@@ -132,15 +132,15 @@ def _deliver(
     from quoth.evaluation.retrieval_trials import passages_json
     from quoth.evaluation.saved_runs import evaluation_json
 
-    retrieved = {"passages": passages_json(trials)} if trials else {}
+    content = json_line(evaluation_json(evaluation) | ({"passages": passages_json(trials)} if trials else {}))
     if save is not None:
-        _write(save, json_line(evaluation_json(evaluation) | retrieved) + "\n")
+        _write(save, content + "\n")
     if report is not None:
         from quoth.evaluation.report import report_html
 
         _write(report, report_html(evaluation, title=title, trials=trials))
     if as_json:
-        typer.echo(json_line(evaluation_json(evaluation) | retrieved))
+        typer.echo(content)
     else:
         from quoth.cli.evaluation_tables import print_evaluation, print_passages
 

@@ -22,12 +22,11 @@ app = typer.Typer(help="Add, list and revoke the keys of the service.", no_args_
 def add(
     name: Annotated[str, typer.Argument(help="Who or what gets the key, e.g. `website`.")],
     scope: Annotated[
-        KeyScope, typer.Option("--scope", help="`read` asks questions; `write` also changes documents.")
+        KeyScope, typer.Option(help="`read` asks questions; `write` also changes documents.")
     ] = KeyScope.READ,
     per_minute: Annotated[
         int | None,
         typer.Option(
-            "--per-minute",
             min=0,
             max=MOST_PER_MINUTE,
             help="Requests a minute; 0 for no limit. Else the setting `service.per_minute`.",

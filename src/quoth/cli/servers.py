@@ -36,37 +36,31 @@ _ANY_NODE = {"0.0.0.0", "::", "127.0.0.1", "::1", "localhost"}  # noqa: S104 - n
 def serve(
     context: typer.Context,
     index: options.Index = options.DEFAULT_INDEX,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port to listen on; 0 is any free.")] = 8080,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that answer.")] = 1,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 is any free.")] = 8080,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that answer.")] = 1,
     cluster: Annotated[
-        str | None,
-        typer.Option("--cluster", metavar="URI", help="Serve an index of shards on Ray: a folder, or `s3://…`."),
+        str | None, typer.Option(metavar="URI", help="Serve an index of shards on Ray: a folder, or `s3://…`.")
     ] = None,
     address: Annotated[
         str | None,
         typer.Option(
-            "--address",
             metavar="HOST:PORT",
             envvar="RAY_ADDRESS",
             help="The Ray cluster to work on; without it, Ray is started on this machine.",
         ),
     ] = None,
-    replicas: Annotated[int, typer.Option("--replicas", min=1, help="Of each shard, on different nodes.")] = 1,
-    max_replicas: Annotated[
-        int | None, typer.Option("--max-replicas", min=1, help="Up to which Ray may add some under load.")
-    ] = None,
+    replicas: Annotated[int, typer.Option(min=1, help="Of each shard, on different nodes.")] = 1,
+    max_replicas: Annotated[int | None, typer.Option(min=1, help="Up to which Ray may add some under load.")] = None,
     shard_seconds: Annotated[
         float | None,
         typer.Option(
-            "--shard-seconds",
-            min=0.05,
-            help="How long a shard may take for a call, all tries together; after that it is left out.",
+            min=0.05, help="How long a shard may take for a call, all tries together; after that it is left out."
         ),
     ] = None,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no key; only on this machine.")] = False,
     profile: Annotated[
-        str | None, typer.Option("--profile", envvar="QUOTH_PROFILE", help="For an index that is not there yet.")
+        str | None, typer.Option(envvar="QUOTH_PROFILE", help="For an index that is not there yet.")
     ] = None,
     config: options.Config = None,
     assignments: options.Assignments = None,
@@ -91,7 +85,7 @@ def serve(
     try:
         try:
             from quoth.http import logs
-            from quoth.http.app import VARIABLE, serve
+            from quoth.http.app import serve
             from quoth.http.listening import listen
             from quoth.http.service import ServeOptions, check_state
         except ImportError as error:
@@ -100,7 +94,6 @@ def serve(
         check_access(plan.settings, host=host, auth=plan.auth)
         _check_index(plan)
         check_state(plan)
-        os.environ[VARIABLE] = plan.to_json()
         with listen(host, port) as (sockets, taken):
             typer.echo(
                 f"Serving {options.location_of(index, given)} on {_url(host, taken)} (stop with Ctrl-C).", err=True
@@ -228,18 +221,14 @@ def serve_mcp(
     http: Annotated[
         bool, typer.Option("--http", help="Serve over HTTP at `/mcp`, not over standard input and output.")
     ] = False,
-    host: Annotated[str, typer.Option("--host", help="With --http: the address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="With --http: the port; 0 takes a free one.")
-    ] = 8765,
+    host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8765,
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="With --http: no key is needed; only on a loopback address.")
     ] = False,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allowed-host", metavar="NAME", help="With --http: a name that clients call this machine by; repeatable."
-        ),
+        typer.Option(metavar="NAME", help="With --http: a name that clients call this machine by; repeatable."),
     ] = None,
     config: options.Config = None,
     assignments: options.Assignments = None,

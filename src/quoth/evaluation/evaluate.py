@@ -45,14 +45,6 @@ class MetricValue:
 
 
 @dataclass(frozen=True, slots=True)
-class RiskPoint:
-    """The risk at the strictest threshold that answers at least the share `coverage`."""
-
-    coverage: float
-    risk: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class ReliabilityBin:
     """The questions with a confidence from `low` to `high`: their count, mean confidence and share of right answers."""
 
@@ -67,13 +59,14 @@ class ReliabilityBin:
 class Evaluation:
     """The evaluation of a run. `judged` is ordered by question id, so that the order of a file does not matter.
 
-    `absent` gives the reason for each metric that could not be computed; `notes` holds remarks for the reader.
+    `absent` gives the reason for each metric that could not be computed; `notes` holds remarks for the reader. `curve`
+    holds for each of `COVERAGES` the risk at the strictest threshold that answers at least this share.
     """
 
     judged: tuple[Judgement, ...]
     measures: tuple[MetricValue, ...]
     absent: tuple[tuple[str, str], ...]
-    curve: tuple[RiskPoint, ...]
+    curve: tuple[tuple[float, Estimate], ...]
     reliability: tuple[ReliabilityBin, ...]
     grouped_by: str
     groups: int
@@ -109,7 +102,7 @@ def evaluate(judged: Sequence[Judgement], *, notes: Sequence[str]) -> Evaluation
             for metric, figure in zip(measures, estimates[: ends[0]], strict=True)
         ),
         absent=tuple(absent.items()),
-        curve=tuple(map(RiskPoint, COVERAGES, estimates[ends[0] : ends[1]])),
+        curve=tuple(zip(COVERAGES, estimates[ends[0] : ends[1]], strict=True)),
         reliability=_reliability(confidence, bins, estimates[ends[1] :]),
         grouped_by=groups.by,
         groups=groups.count,

@@ -123,9 +123,8 @@ def _judge_live(quoth: Quoth, item: LabelledQuestion, text_of: TextOf) -> Judgem
 
 
 def _from_evidence(evidence: Evidence) -> QuotedSentence:
-    sentence, span = evidence.sentence, evidence.sentence.quote.span
-    tags = {facet: values[0] for facet, values in sentence.tags.items()}
-    return QuotedSentence(sentence.doc_id, span.start, span.end, sentence.text, round(evidence.score, 4), tags)
+    sentence, span, score = evidence.sentence, evidence.sentence.quote.span, round(evidence.score, 4)
+    return QuotedSentence(sentence.doc_id, span.start, span.end, sentence.text, score, main_tags(sentence.tags))
 
 
 def judge_result(item: LabelledQuestion, result: Mapping[str, Any], *, text_of: TextOf | None) -> Judgement:

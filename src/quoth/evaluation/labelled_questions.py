@@ -160,7 +160,7 @@ DocumentSpan: TypeAlias = tuple[str, Span]
 def touches(place: DocumentSpan, gold: Gold) -> bool:
     """Return whether the span shares a character with the gold or one of its alternatives."""
     doc_id, span = place
-    return doc_id == gold.doc_id and any(own.start < span.end and span.start < own.end for own in gold.spans)
+    return doc_id == gold.doc_id and any(own.overlaps(span) for own in gold.spans)
 
 
 def first_ranks(places: Sequence[DocumentSpan], gold: Sequence[Gold]) -> tuple[int | None, ...]:

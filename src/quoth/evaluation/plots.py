@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from quoth.evaluation.evaluate import Estimate, ReliabilityBin, RiskPoint
+from quoth.evaluation.evaluate import Estimate, ReliabilityBin
 
 WIDTH, HEIGHT = 420, 300
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 44
@@ -37,12 +37,11 @@ class Axes:
 UNIT = Axes(0.0, 1.0)
 
 
-def risk_coverage_plot(points: Sequence[RiskPoint], operating: tuple[float, float] | None) -> str:
+def risk_coverage_plot(points: Sequence[tuple[float, Estimate]], operating: tuple[float, float] | None) -> str:
     """Draw risk against coverage with its interval, and a dot at the current threshold."""
-    known = [(point.coverage, point.risk) for point in points]
-    band = [(x, risk.high) for x, risk in known if risk.high is not None]
-    band += [(x, risk.low) for x, risk in reversed(known) if risk.low is not None]
-    line = [(x, risk.value) for x, risk in known if risk.value is not None]
+    band = [(x, risk.high) for x, risk in points if risk.high is not None]
+    band += [(x, risk.low) for x, risk in reversed(points) if risk.low is not None]
+    line = [(x, risk.value) for x, risk in points if risk.value is not None]
     parts = [
         f'<polygon class="band" points="{UNIT.path(band)}"/>',
         f'<polyline class="line" points="{UNIT.path(line)}"/>',

@@ -51,7 +51,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Any]:
             for metric in evaluation.measures
         },
         "absent": dict(evaluation.absent),
-        "risk_coverage": [{"coverage": point.coverage, **asdict(point.risk)} for point in evaluation.curve],
+        "risk_coverage": [{"coverage": coverage, **asdict(risk)} for coverage, risk in evaluation.curve],
         "reliability": [
             {
                 "from": bin_.low,
