@@ -103,8 +103,7 @@ class _RegionBuilder:
             self._table_header = None
         region = self._in_order(block, span)
         if block.kind is not RegionKind.PARAGRAPH:  # a paragraph is followed where it is looked at
-            self._enumeration.leave()
-            self._enumeration.seen(self._text, span, region.lead)
+            self._enumeration.follow(self._text, span, None, lead=region.lead)
         self._before = region
         return region
 
@@ -147,10 +146,7 @@ class _RegionBuilder:
     def _enumerated(self, span: Span) -> tuple[RegionKind, Span | None]:
         """Treat a paragraph that begins with `(a)` or `4.2` as an item of a list that the format does not mark."""
         mark = ENUMERATOR.match(self._text, span.start, span.end)
-        lead = self._enumeration.item(mark) if mark else None
-        if mark is None:
-            self._enumeration.leave()
-        self._enumeration.seen(self._text, span, lead)
+        lead = self._enumeration.follow(self._text, span, mark)
         return (RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH), lead
 
     def _lead_of_item(self, block: Block, span: Span) -> Span | None:

@@ -57,27 +57,31 @@ class Enumeration:
         self._left = False
         self._before: Span | None = None
 
-    def item(self, enumerator: re.Match[str]) -> Span | None:
-        """Enter an enumerated block; return the span of the line that introduces its list, or None."""
+    def follow(
+        self, text: str, block: Span, enumerator: re.Match[str] | None, *, lead: Span | None = None
+    ) -> Span | None:
+        """Take the next block; return the line that introduces it, or None. `lead` introduces it if nothing else does.
+
+        A block without an enumerator ends every list, unless the next number continues one.
+        """
+        if enumerator is not None:
+            lead = self._enter(enumerator)
+        self._left = enumerator is None
+        ends_open = text[max(block.start, block.end - 40) : block.end].endswith(_INTRODUCES)
+        self._before = introduction(text, block, lead) if ends_open else None
+        return lead
+
+    def _enter(self, enumerator: re.Match[str]) -> Span | None:
+        """Enter the level of an enumerator; return the line that introduces its list, or None."""
         style = self._style(enumerator)
         if self._left and (self._label.lower() in _FIRST_LABELS or style not in self._styles()):
             self._levels.clear()
-        self._left = False
         styles = self._styles()
         if style in styles:
             del self._levels[styles.index(style) + 1 :]
         else:
             self._levels.append((style, self._before))
         return self._levels[-1][1]
-
-    def leave(self) -> None:
-        """Note a block without an enumerator: it ends every list, unless the next number continues one."""
-        self._left = True
-
-    def seen(self, text: str, block: Span, lead: Span | None) -> None:
-        """Remember a block and its own lead, should it introduce the next one."""
-        ends_open = text[max(block.start, block.end - 40) : block.end].endswith(_INTRODUCES)
-        self._before = introduction(text, block, lead) if ends_open else None
 
     def _styles(self) -> list[str]:
         return [style for style, _ in self._levels]

@@ -1,4 +1,4 @@
-"""Numbers in words, and the numbers of sections: their labels, which are equal, which follows which."""
+"""Numbers in words, Roman numerals, and the numbers of sections: which are equal, which follows which."""
 
 from __future__ import annotations
 
@@ -43,7 +43,26 @@ _LABELS = {
     **{"appendice": "Appendix", "annexe": "Annex"},
 }
 _ROMAN = re.compile(r"(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})|C")
-_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+_ROMAN_VALUES = (
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x")),
+    *((9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
+)
+_ROMAN_DIGITS = {numeral: value for value, numeral in _ROMAN_VALUES if len(numeral) == 1}
+
+
+def to_roman(number: int) -> str:
+    """Return a positive number as a Roman numeral in lower case."""
+    written = ""
+    for value, numeral in _ROMAN_VALUES:
+        count, number = divmod(number, value)
+        written += numeral * count
+    return written
+
+
+def from_roman(numeral: str) -> int:
+    """Return the value of a Roman numeral in lower case; the order of its digits is not checked."""
+    values = [_ROMAN_DIGITS[digit] for digit in numeral]
+    return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True))
 
 
 def label_name(written: str) -> str:
@@ -58,9 +77,7 @@ def plain_number(number: str) -> str:
     if number.lower() in UNDER_TWENTY[1:13]:
         return str(NUMBER_WORDS[number.lower()])
     if _ROMAN.fullmatch(number):
-        worth = [_ROMAN_VALUES[letter] for letter in number]
-        following = [*worth[1:], 0]
-        return str(sum(-value if value < after else value for value, after in zip(worth, following, strict=True)))
+        return str(from_roman(number.lower()))
     return number.casefold()
 
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from quoth.documents.formats.docx.package import Element, attribute, child, children, name, number, switched, value
 from quoth.documents.formats.docx.styles import ParagraphStyle, Styles, indent_of
-from quoth.documents.formats.numerals import to_roman
-from quoth.language.numbering import ORDINALS, TENS, UNDER_TWENTY
+from quoth.language.numbering import ORDINALS, TENS, UNDER_TWENTY, to_roman
 
 BULLET = "•"
 """Stands for every bullet: the file only says where in a symbol font its bullet is."""

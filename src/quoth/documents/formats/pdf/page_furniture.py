@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from quoth.documents.formats.numerals import from_roman
 from quoth.documents.formats.pdf.printed_lines import SLANTED, Fragment, PrintedLine, PrintedPage, lines_of
+from quoth.language.numbering import from_roman
 
 _EDGE = 0.14  # of the height of a page, at the top and at the bottom
 _DEEPEST = 4  # lines of furniture at either edge

@@ -235,12 +235,8 @@ class _MarkdownWalk:
         if is_caption(self._text[span.start : span.end]):
             return RegionKind.CAPTION, None
         # A paragraph that begins with `(a)` is an item of a list that Markdown does not mark.
-        enumeration = self._inner.enumeration
         mark = ENUMERATOR.match(self._text, span.start, span.end) if self._text[span.start] in "(•" else None
-        lead = enumeration.item(mark) if mark else None
-        if mark is None:
-            enumeration.leave()
-        enumeration.seen(self._text, span, lead)
+        lead = self._inner.enumeration.follow(self._text, span, mark)
         return (RegionKind.LIST_ITEM if mark else RegionKind.PARAGRAPH), lead
 
     def _blocks(self, start: int, end: int, kind: RegionKind, *, lead: Span | None) -> Iterator[Region]:

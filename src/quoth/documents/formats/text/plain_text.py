@@ -65,12 +65,9 @@ def plain_blocks(text: str) -> Iterator[Region]:
         lead: Span | None = None
         if kind is not RegionKind.CONTENTS:
             mark = ENUMERATOR.match(text, block.span.start, block.span.end)
-            lead = enumeration.item(mark) if mark else None
-            if mark is None:
-                enumeration.leave()
-            elif kind is RegionKind.PARAGRAPH:
+            lead = enumeration.follow(text, block.span, mark)
+            if mark is not None and kind is RegionKind.PARAGRAPH:
                 kind = RegionKind.LIST_ITEM
-            enumeration.seen(text, block.span, lead)
         yield Region(block.span, kind, section, lead=None if kind is RegionKind.HEADING else lead)
 
 
