@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from quoth.answer.verification import verify_quote
 from quoth.domain.authority import authority_of, supersessions
@@ -24,7 +23,6 @@ from quoth.types import (
     LlmScore,
     Passage,
     Ranked,
-    Sentence,
     Span,
     Supersession,
 )
@@ -39,8 +37,8 @@ class PassageBuilder:
         self.engine = engine
         self.analysis = analysis
         self._documents: dict[str, tuple[Document, DocumentInfo]] = {}
-        self._runs: dict[str, list[tuple[Span, tuple[str, ...]]]] = {}
-        """The sections and their spans, by document, for documents with a superseded section."""
+        self._sections: dict[str, list[tuple[str, ...]]] = {}
+        """The section of each sentence, by document, for documents with a superseded section."""
 
     def passages(self, gathered: Sequence[GatheredPassage]) -> tuple[FoundPassage, ...]:
         """Return the passages with text, labels and scores, best first."""
@@ -82,9 +80,9 @@ class PassageBuilder:
         successors = info.metadata.superseded_by
         if all(successor.section is None for successor in successors):
             return successors
-        if passage.doc_id not in self._runs:
-            self._runs[passage.doc_id] = list(_section_runs(self.reader.sentences(passage.doc_id)))
-        inside = {section for span, section in self._runs[passage.doc_id] if span.overlaps(passage.span)}
+        if passage.doc_id not in self._sections:
+            self._sections[passage.doc_id] = [sentence.section for sentence in self.reader.sentences(passage.doc_id)]
+        inside = self._sections[passage.doc_id][passage.first : passage.last + 1]
         replacing = {each for section in {passage.section, *inside} for each in supersessions(info.metadata, section)}
         return tuple(successor for successor in successors if successor in replacing)
 
@@ -96,13 +94,6 @@ class PassageBuilder:
                 raise OffsetMismatch(doc_id, 0, 0)
             self._documents[doc_id] = (document, info)
         return self._documents[doc_id]
-
-
-def _section_runs(sentences: Iterable[Sentence]) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    """Yield each run of a document that stands under the same headings, with those headings."""
-    for section, group in groupby(sentences, key=lambda sentence: sentence.section):
-        inside = [sentence.quote.span for sentence in group]
-        yield Span(inside[0].start, inside[-1].end), section
 
 
 def best_passages(passages: Iterable[FoundPassage]) -> tuple[FoundPassage, ...]:

@@ -12,10 +12,9 @@ from dataclasses import replace
 from quoth.domain.profile import Profile
 from quoth.passages.context.context_draft import ContextDraft, sentences_in
 from quoth.passages.context.context_sources import SourceTexts
-from quoth.passages.context.defined_terms import DefinedTerms
 from quoth.passages.context.excerpts import beginning, ending
+from quoth.passages.context.explanations import DefinedTerms, ReferredSections
 from quoth.passages.context.passage_admission import PassageAdmission
-from quoth.passages.context.referred_sections import ReferredSections
 from quoth.protocols import Reader, TokenCounter
 from quoth.settings import ContextSettings
 from quoth.types import Context, FoundPassage
