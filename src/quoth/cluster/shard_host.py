@@ -14,7 +14,7 @@ from quoth.errors import IndexDamaged, IndexMismatch, NoIndex, QuothError
 from quoth.protocols import Neighbours
 from quoth.settings import StoreSettings
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.embedded.embedded_reader import EmbeddedReader
+from quoth.stores.embedded.embedded_store import EmbeddedReader
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.locations import open_location
 from quoth.stores.sharded import cluster_manifest as manifest

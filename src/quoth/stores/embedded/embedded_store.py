@@ -1,26 +1,57 @@
 """An index in one directory, for one machine: many readers, one writer."""
 
+# ruff: noqa: S608  only constant names are put into SQL; values are always bound
+
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from quoth.errors import NoIndex
-from quoth.protocols import Embedder, Progress
+from quoth.protocols import Embedder, Neighbours, Progress
+from quoth.stores import database_rows as rows
+from quoth.stores.database_rows import Row, RowLimits
 from quoth.stores.disk_faults import FileIdentity, connect_readonly, identify, reading, writing
-from quoth.stores.embedded import generations
+from quoth.stores.embedded import derived_indexes, generations
 from quoth.stores.embedded import sqlite_schema as schema
+from quoth.stores.embedded.dense_index import DenseIndex, checked_vector, scored_candidates
 from quoth.stores.embedded.derived_indexes import DerivedIndexes
-from quoth.stores.embedded.embedded_reader import EmbeddedReader
 from quoth.stores.embedded.embedded_writer import EmbeddedWriter
 from quoth.stores.embedded.generations import Layout
-from quoth.types import IndexInfo, SplitDocument, StoredDocument
+from quoth.stores.embedded.lexical_index import LexicalIndex
+from quoth.types import (
+    Candidates,
+    Document,
+    DocumentInfo,
+    Filters,
+    IndexInfo,
+    Page,
+    Passage,
+    Query,
+    Sentence,
+    SplitDocument,
+    StoredDocument,
+    Vectors,
+)
+
+_JOINED = "FROM sentences s JOIN documents d ON d.row = s.document"
+_OF_DOCUMENT = "document = (SELECT row FROM documents WHERE id = ?)"
+_BESIDE = f"""
+SELECT s.ordinal > m.ordinal, {rows.QUOTED} FROM documents d CROSS JOIN sentences m ON m.document = d.row
+CROSS JOIN sentences s ON s.document = d.row AND s.ordinal IN (m.ordinal - 1, m.ordinal + 1)
+WHERE d.id = ? AND m.start = ? AND m.stop = ?
+"""  # a cross join keeps the order of the tables
+_LISTED = "IN (SELECT value FROM json_each(?))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +224,153 @@ class EmbeddedStore:
         self._loaded.clear()
         self._latest = None
         self._database = None
+
+
+@dataclass(eq=False)
+class EmbeddedReader:
+    """See `protocols.Reader`."""
+
+    connection: sqlite3.Connection
+    info: IndexInfo
+    location: Path
+    indexes: DerivedIndexes
+    layout: Layout
+    missing: ClassVar[tuple[str, ...]] = ()
+
+    def may_lack(self, filters: Filters) -> bool:
+        return False
+
+    def search(self, query: Query) -> Candidates:
+        with reading(self.location):
+            limits = self.limits(query.filters)
+            plan = self.lexical.plan(query.terms) if query.terms else None
+            scores = {} if plan is None else self.lexical.top(plan, query.candidates, limits)
+            vector = self.checked(query.vector)
+            near = set() if vector is None else self._nearest(vector, query.candidates, limits)
+            found_by = {row: ("lexical",) * (row in scores) + ("dense",) * (row in near) for row in {*scores, *near}}
+            if plan is not None:
+                scores |= self.lexical.scores(plan, near - scores.keys())
+            return self.candidates(found_by, vector, lexical=lambda row, _: scores.get(row, 0.0))
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        return {term: self.lexical.frequency(term) for term in terms}
+
+    def document(self, doc_id: str) -> Document | None:
+        found = self._rows(f"SELECT {rows.WHOLE} FROM documents WHERE id = ?", _storable(doc_id))
+        return rows.document(found[0]) if found else None
+
+    def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
+        where = "" if ids is None else f"WHERE id {_LISTED}"
+        values = () if ids is None else (json.dumps(sorted(ids)),)
+        found = self._rows(f"SELECT {rows.LISTED} FROM documents {where}", *values)
+        return tuple(sorted(map(rows.listed, found), key=lambda document: document.id))
+
+    def sentences(self, doc_id: str) -> Iterator[Sentence]:
+        found = self._rows(f"SELECT {rows.QUOTED} {_JOINED} WHERE d.id = ? ORDER BY s.ordinal", _storable(doc_id))
+        return map(rows.sentence, found)
+
+    def passages(self, doc_id: str) -> tuple[Passage, ...]:
+        sql = f"SELECT {rows.PASSAGE_COLUMNS} FROM passages WHERE {_OF_DOCUMENT} ORDER BY ordinal"
+        return tuple(rows.passage(doc_id, row) for row in self._rows(sql, _storable(doc_id)))
+
+    def page(self, doc_id: str, number: int) -> Page | None:
+        sql = f"SELECT {rows.PAGE_COLUMNS} FROM pages WHERE {_OF_DOCUMENT} AND number = ?"
+        found = self._rows(sql, _storable(doc_id), number)
+        return rows.page(found[0]) if found else None
+
+    def neighbours(self, sentences: Sequence[Sentence]) -> list[Neighbours]:
+        return [self._beside(sentence) for sentence in sentences]
+
+    def _beside(self, sentence: Sentence) -> Neighbours:
+        span = sentence.quote.span
+        found = self._rows(_BESIDE, _storable(sentence.doc_id), span.start, span.end)
+        beside = {after: rows.sentence(tuple(row)) for after, *row in found}
+        return beside.get(0), beside.get(1)
+
+    def vectors(self, doc_id: str) -> Vectors:
+        embedded = f"SELECT e.vector {_JOINED} JOIN embeddings e ON e.id = s.embedding"
+        blobs = self._column(f"{embedded} WHERE d.id = ? ORDER BY s.ordinal", _storable(doc_id))
+        stored = np.frombuffer(b"".join(blobs), dtype=np.float16)
+        return rows.unit_vectors(stored.reshape(-1, self.info.model.dimension))
+
+    @property
+    def lexical(self) -> LexicalIndex:
+        return self.indexes.lexical(self._rebuild)
+
+    @property
+    def dense(self) -> DenseIndex:
+        return self.indexes.dense(self._rebuild)
+
+    def _rebuild(self) -> None:
+        derived_indexes.build(self.connection, self.location, self.info, layout=self.layout, previous=0)
+
+    def checked(self, vector: Vectors | None) -> Vectors | None:
+        return checked_vector(vector, self.info.model.dimension)
+
+    def limits(self, filters: Filters) -> RowLimits:
+        """Return the filters as rows and ids. A value that does not exist matches nothing."""
+        tests: list[str] = []
+        values: list[object] = []
+        for column, wanted in (("id", filters.doc_ids), ("document_type", filters.document_types)):
+            if wanted:
+                tests.append(f"{column} {_LISTED}")
+                values.append(json.dumps(wanted))
+        if filters.is_binding is not None:
+            tests.append("is_binding = ?")
+            values.append(filters.is_binding)
+        if filters.as_of is not None:
+            tests.append("coalesce(json_extract(metadata, '$.effective_date'), '') <= ?")
+            values.append(filters.as_of)
+        sql = f"SELECT row FROM documents WHERE {' AND '.join(tests)}"
+        documents = self._column(sql, *values) if tests else None
+        tagged = f"SELECT id FROM tags WHERE facet = ? AND value {_LISTED}"
+        tags = [
+            self._column(tagged, _storable(facet), json.dumps(wanted))
+            for facet, wanted in filters.tags.items()
+            if wanted
+        ]
+        return RowLimits(documents, tags)
+
+    def _nearest(self, vector: Vectors, count: int, limits: RowLimits) -> set[int]:
+        nearest = self.dense.top(vector, count, self.dense.allowed(limits))
+        return set(self.dense.rows[nearest].tolist())
+
+    def candidates(
+        self,
+        found_by: Mapping[int, tuple[str, ...]],
+        vector: Vectors | None,
+        *,
+        lexical: Callable[[int, Sentence], float],
+    ) -> Candidates:
+        """Return the sentences of these rows with both scores, ordered by sentence id."""
+        found = sorted(found_by)
+        vectors = self.dense.take(self.dense.positions(np.array(found, dtype=np.int64)))
+        read = zip(found, self.rows(found), self._tokens(found), strict=True)
+        scored = [(sentence, lexical(row, sentence), found_by[row], tokens) for row, sentence, tokens in read]
+        return scored_candidates(scored, vector, vectors)
+
+    def rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
+        """Return the sentences of these rows, ordered by row."""
+        sql = f"SELECT {rows.QUOTED} {_JOINED} WHERE s.row {_LISTED} ORDER BY s.row"
+        return map(rows.sentence, self._rows(sql, json.dumps(wanted)))
+
+    def ordinals(self, wanted: Sequence[int]) -> list[Row]:
+        """Return document id and ordinal of these rows, ordered by row."""
+        return self._rows(f"SELECT d.id, s.ordinal {_JOINED} WHERE s.row {_LISTED} ORDER BY s.row", json.dumps(wanted))
+
+    def _tokens(self, wanted: Sequence[int]) -> list[bytes]:
+        """Return the token codes of these rows, ordered by row."""
+        sql = "SELECT e.tokens FROM sentences s JOIN embeddings e ON e.id = s.embedding"
+        return self._column(f"{sql} WHERE s.row {_LISTED} ORDER BY s.row", json.dumps(wanted))
+
+    def _rows(self, sql: str, *values: object) -> list[Row]:
+        with reading(self.location):
+            return self.connection.execute(sql, values).fetchall()
+
+    def _column(self, sql: str, *values: object) -> list[Any]:
+        return [value for (value,) in self._rows(sql, *values)]
+
+
+def _storable(text: str) -> str:
+    """Return `text` as a bindable value: a lone surrogate, which no stored text has, becomes `?`."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -9,7 +9,7 @@ import tantivy
 
 from quoth.stores.database_rows import RowLimits
 from quoth.stores.disk_faults import reading
-from quoth.stores.embedded.embedded_reader import EmbeddedReader
+from quoth.stores.embedded.embedded_store import EmbeddedReader
 from quoth.stores.embedded.generations import partition_hash
 from quoth.stores.embedded.lexical_index import MARGIN, best_of, share, sum_of
 from quoth.stores.query_terms import Variant
