@@ -81,5 +81,5 @@ def shard_of(
     remove: Collection[str] = (),
 ) -> WrittenShard:
     mine = {doc_id: one for doc_id, one in went.documents.items() if assign(doc_id, shards) == shard}
-    named, put = went.kept.plan(mine)
-    return write_shard(target(place, shards=shards), ShardPlan(shard, before, named, put, tuple(remove)))
+    plan = ShardPlan(shard, before, went.kept.documents(mine), tuple(remove))
+    return write_shard(target(place, shards=shards), plan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from quoth.cluster import batch_output
 from quoth.cluster.batch_output import AnswerFile, AnswerOrigin, BatchPlan, BatchReport, Placement, StandardOutput
-from quoth.cluster.ray_session import alive, connected, cpus, native_stderr_silenced, wait_for_some
+from quoth.cluster.ray_session import alive, connected, cpus, fetch, native_stderr_silenced, wait_for_some
 from quoth.cluster.remote_store import RemoteStore
 from quoth.cluster.shard_host import ShardHost, layout_of
 from quoth.domain.profile import parse_profile
@@ -36,7 +36,7 @@ from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ClusterManifest, ShardEntry
 from quoth.stores.sharded.shard_protocol import shard_name
 from quoth.types import IndexInfo, Question
-from quoth.wiring import default_cache_dir, open_store
+from quoth.wiring import open_store
 
 CHUNK = 16
 """Questions in a task: few enough to repeat, and enough that sending them costs little beside answering them."""
@@ -44,7 +44,7 @@ _AHEAD = 2
 """Tasks for each CPU, so that none is idle; and how many chunks for each task may wait for an earlier one."""
 
 Hosts: TypeAlias = tuple[Any, ...]
-"""Actor handles of `_HostActor`, in the order of the shards."""
+"""Actor handles of `ShardHost`, in the order of the shards."""
 _MEMORY_SHARE = 4
 """Every node opens the whole index if that takes at most a quarter of the node's memory."""
 _CALLS_AT_ONCE = 8
@@ -52,7 +52,7 @@ _CALLS_AT_ONCE = 8
 
 _Chunk: TypeAlias = tuple[Question | UnreadableLine, ...]
 _Answers: TypeAlias = tuple[str | QuestionError, ...]
-"""A line of JSON for each question of a chunk, or why it cannot be asked; a line that cannot be read has none."""
+"""For each line of a chunk the answer as a line of JSON, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ def answer_all(
     if first is not None:
         with _stdout_silenced(), connected(plan.address):
             for chunk, answers in _answers_in_order(chain([first], chunks), plan, index):
-                written, refused = _pair(chunk, answers)
+                written = list(_written(chunk, answers))
                 output.write(written)
                 answered += len(written)
-                problems += refused
+                problems += [str(refused) for refused in answers if isinstance(refused, QuestionError)]
                 done += len(chunk)
                 if progress is not None:
                     progress("answering", done, total)
@@ -104,19 +104,11 @@ def _stdout_silenced() -> Iterator[None]:
         yield
 
 
-def _pair(chunk: _Chunk, answers: _Answers) -> tuple[list[tuple[Question, str]], list[str]]:
-    """Return the questions that have an answer, each with its line, and the problems of the others."""
-    remaining = iter(answers)
-    written: list[tuple[Question, str]] = []
-    problems: list[str] = []
-    for line in chunk:
-        if isinstance(line, UnreadableLine):
-            problems.append(f"line {line.number}: {line.why}")
-        elif isinstance(answer_line := next(remaining), QuestionError):
-            problems.append(f"question {line.id}: {answer_line}")
-        else:
-            written.append((line, answer_line + "\n"))
-    return written, problems
+def _written(chunk: _Chunk, answers: _Answers) -> Iterator[tuple[Question, str]]:
+    """Yield the questions that have an answer, each with its line."""
+    for asked, line in zip(chunk, answers, strict=True):
+        if isinstance(asked, Question) and isinstance(line, str):
+            yield asked, f"{line}\n"
 
 
 def _describe_index(plan: BatchPlan) -> _BatchIndex:
@@ -173,19 +165,15 @@ def _answers_in_order(
     for chunk in chunks:
         while len(in_flight) >= (most := plan.workers or _AHEAD * cpus()) or len(waiting) >= _AHEAD * most:
             yield from settle()
-        task = send(_questions(chunk))
+        task = send(chunk)
         in_flight.add(task)
         waiting.append((chunk, task))
     while waiting:
         yield from settle()
 
 
-def _questions(chunk: _Chunk) -> tuple[Question, ...]:
-    return tuple(line for line in chunk if isinstance(line, Question))
-
-
-def _sender(plan: BatchPlan, index: _BatchIndex) -> Callable[[tuple[Question, ...]], Any]:
-    """Return a function that submits questions to the cluster and returns the Ray task."""
+def _sender(plan: BatchPlan, index: _BatchIndex) -> Callable[[_Chunk], Any]:
+    """Return a function that submits a chunk to the cluster and returns the Ray task."""
     import ray
 
     # One question at a time in each process, and one process for each CPU.
@@ -195,7 +183,7 @@ def _sender(plan: BatchPlan, index: _BatchIndex) -> Callable[[tuple[Question, ..
     task = ray.remote(answer).options(
         num_cpus=1, max_retries=plan.retries, scheduling_strategy="SPREAD", name="quoth batch"
     )
-    return lambda questions: task.remote(job, questions)
+    return lambda chunk: task.remote(job, chunk)
 
 
 def _start_hosts(plan: BatchPlan, index: _BatchIndex) -> Hosts:
@@ -211,7 +199,7 @@ def _start_hosts(plan: BatchPlan, index: _BatchIndex) -> Hosts:
     smallest: float = min(node["Resources"].get("memory", 0) for node in alive().values())
     if placement is Placement.AUTO and _MEMORY_SHARE * cluster.size <= smallest:
         return ()
-    host = ray.remote(_HostActor).options(
+    host = ray.remote(ShardHost).options(
         num_cpus=0,  # they work while their callers wait
         scheduling_strategy="SPREAD",
         max_restarts=-1,
@@ -219,7 +207,7 @@ def _start_hosts(plan: BatchPlan, index: _BatchIndex) -> Hosts:
         max_concurrency=_CALLS_AT_ONCE,
     )
     layout = layout_of(plan.overrides.without_profile().store)
-    return tuple(host.remote(index.place, layout) for _ in cluster.shards)
+    return tuple(host.remote(index.place, cache=None, layout=layout) for _ in cluster.shards)
 
 
 def _result(task: Any) -> Any:  # noqa: ANN401 - a reference of Ray's, and what it stands for
@@ -227,8 +215,8 @@ def _result(task: Any) -> Any:  # noqa: ANN401 - a reference of Ray's, and what 
     import ray
 
     try:
-        return ray.get(task)
-    except ray.exceptions.RayError as error:
+        return fetch(task)
+    except (QuothError, ray.exceptions.RayError) as error:
         return error
 
 
@@ -236,7 +224,7 @@ def _checked(chunk: _Chunk, result: _Answers | Exception) -> _Answers:
     if isinstance(result, QuothError) and not isinstance(result, ShardMissing):
         raise result
     if isinstance(result, Exception):
-        first = next((question.id for question in _questions(chunk)), "")
+        first = next((line.id for line in chunk if isinstance(line, Question)), "")
         why = next((line.strip() for line in str(result).splitlines() if line.strip()), type(result).__name__)
         raise ClusterFault(
             f"question {first} and those right after it could not be answered: {why[:300]}",
@@ -267,12 +255,9 @@ _opened: dict[str, Quoth] = {}
 """By job id. A Ray process works for one driver, and so for one job."""
 
 
-def answer(job: BatchJob, questions: Sequence[Question]) -> _Answers | QuothError:
-    try:
-        quoth = _opened.get(job.id) or _open(job)
-        return tuple(_answer_line(quoth, question, job) for question in questions)
-    except QuothError as error:
-        return error
+def answer(job: BatchJob, chunk: _Chunk) -> _Answers:
+    quoth = _opened.get(job.id) or _open(job)
+    return tuple(_answer_line(quoth, asked, job) for asked in chunk)
 
 
 def _open(job: BatchJob) -> Quoth:
@@ -286,11 +271,13 @@ def _open(job: BatchJob) -> Quoth:
     return quoth
 
 
-def _answer_line(quoth: Quoth, question: Question, job: BatchJob) -> str | QuestionError:
+def _answer_line(quoth: Quoth, asked: Question | UnreadableLine, job: BatchJob) -> str | QuestionError:
+    if isinstance(asked, UnreadableLine):
+        return QuestionError(f"line {asked.number}: {asked.why}")
     try:
-        outcome = quoth.ask(question)
+        outcome = quoth.ask(asked)
     except QuestionError as error:
-        return error
+        return QuestionError(f"question {asked.id}: {error}")
     if outcome.notes.index != job.digest:  # a file of answers is about one version of the index
         raise IndexMismatch(
             f"the index at {quoth.location} was changed during the run",
@@ -299,30 +286,14 @@ def _answer_line(quoth: Quoth, question: Question, job: BatchJob) -> str | Quest
     return json_line(outcome_json(outcome))
 
 
-class _HostActor:
-    """A Ray actor that hosts one shard. It opens the shard on the first call, so that a failure is a reply."""
-
-    def __init__(self, index: str, layout: Layout) -> None:
-        self._host = ShardHost(index, cache=default_cache_dir(), layout=layout)
-
-    def call(self, entry: ShardEntry, method: str, args: Sequence[Any]) -> Any:  # noqa: ANN401 - as the method gives
-        try:
-            return self._host.call(entry, method, args)
-        except QuothError as error:
-            return error
-
-
 def _hosted_store(job: BatchJob, layout: Layout) -> RemoteStore:
     """Return the index whose shards these hosts have open. It answers from all of them or not at all."""
     import ray
 
     def call(number: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401 - as the method gives
         try:
-            reply = ray.get(job.hosts[number].call.remote(entry, method, args))
+            return fetch(job.hosts[number].call.remote(entry, method, args))
         except ray.exceptions.RayError as error:
             raise ShardLost(shard_name(number, len(job.hosts)), type(error).__name__) from error
-        if isinstance(reply, QuothError):
-            raise reply
-        return reply
 
     return RemoteStore(job.index, call, layout=layout, strict=True)

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -97,6 +97,10 @@ class EmbeddedBatch(msgspec.Struct, frozen=True, rename={"runs": "pieces"}):
     sentences: int
 
 
+RunPlace: TypeAlias = tuple[EmbeddedBatch, int]
+"""A batch, and the index of a run in it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EmbeddedRun:
     """A run that was read back: an embedding key, a vector and the encoded tokens of each text."""
@@ -109,30 +113,28 @@ class EmbeddedRun:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRuns:
-    """A document to write, and where each of its runs is: the batch's index in the plan, and the run's in the batch."""
+    """A document to write, and where each of its runs is."""
 
     doc_id: str
     fingerprint: str
-    runs: tuple[tuple[int, int], ...]
+    runs: tuple[RunPlace, ...]
 
 
 class EmbeddedRuns:
     """Which runs of which documents are embedded, and in which batches."""
 
     def __init__(self) -> None:
-        self._batches: dict[str, EmbeddedBatch] = {}
-        self._places: dict[str, dict[str, dict[int, tuple[str, int]]]] = defaultdict(lambda: defaultdict(dict))
-        """The batch of each run and its index there, by document, fingerprint and number of the run."""
+        self._places: dict[str, dict[str, dict[int, RunPlace]]] = defaultdict(lambda: defaultdict(dict))
+        """By document, fingerprint and number of the run."""
 
     def add(self, batch: EmbeddedBatch) -> None:
-        self._batches[batch.name] = batch
         for index, run in enumerate(batch.runs):
-            self._places[run.file.doc_id][run.fingerprint][run.number] = batch.name, index
+            self._places[run.file.doc_id][run.fingerprint][run.number] = batch, index
 
     def missing(self, doc_id: str) -> dict[str, frozenset[int]]:
         """Return the runs of a document that are not embedded yet, by fingerprint of what has been embedded of it."""
         return {
-            fingerprint: frozenset(range(self._any_run(places).total)) - places.keys()
+            fingerprint: frozenset(range(_any_run(places).total)) - places.keys()
             for fingerprint, places in self._places.get(doc_id, {}).items()
         }
 
@@ -140,26 +142,20 @@ class EmbeddedRuns:
         """Return the file of a document; raise `ClusterFault` unless all of its runs are embedded."""
         if self.missing(doc_id).get(fingerprint) != frozenset():
             raise ClusterFault(f"a part of the document {doc_id} was lost on the cluster", hint=AGAIN)
-        return self._any_run(self._places[doc_id][fingerprint]).file
+        return _any_run(self._places[doc_id][fingerprint]).file
 
-    def plan(self, wanted: Mapping[str, str]) -> tuple[tuple[EmbeddedBatch, ...], tuple[DocumentRuns, ...]]:
-        """Return the batches of some documents (fingerprints by id), and the documents in the order of the batches."""
-        places = {
-            doc_id: [place for _, place in sorted(self._places[doc_id][fingerprint].items())]
-            for doc_id, fingerprint in wanted.items()
-        }
-        names = sorted({name for located in places.values() for name, _ in located})
-        position = {name: index for index, name in enumerate(names)}
-        documents = [
-            DocumentRuns(doc_id, wanted[doc_id], tuple((position[name], index) for name, index in located))
-            for doc_id, located in places.items()
-        ]
-        documents.sort(key=lambda document: document.runs[0])
-        return tuple(self._batches[name] for name in names), tuple(documents)
+    def documents(self, wanted: Mapping[str, str]) -> tuple[DocumentRuns, ...]:
+        """Return the runs of some documents (fingerprints by id), in the order of the batches."""
+        found = []
+        for doc_id, fingerprint in wanted.items():
+            places = self._places[doc_id][fingerprint]
+            found.append(DocumentRuns(doc_id, fingerprint, tuple(places[number] for number in sorted(places))))
+        return tuple(sorted(found, key=lambda document: (document.runs[0][0].name, document.runs[0][1])))
 
-    def _any_run(self, places: Mapping[int, tuple[str, int]]) -> SentenceRun:
-        name, index = next(iter(places.values()))
-        return self._batches[name].runs[index]
+
+def _any_run(places: Mapping[int, RunPlace]) -> SentenceRun:
+    batch, index = next(iter(places.values()))
+    return batch.runs[index]
 
 
 def work_key(model: ModelIdentity, shards: int) -> str:
@@ -175,13 +171,7 @@ def name_of(key: str, batch: PendingBatch) -> str:
 
 
 def write(
-    location: Location,
-    name: str,
-    batch: PendingBatch,
-    *,
-    vectors: Vectors,
-    tokens: Sequence[bytes],
-    model: ModelIdentity,
+    target: IngestTarget, name: str, batch: PendingBatch, vectors: Vectors, tokens: Sequence[bytes]
 ) -> EmbeddedBatch:
     """Write a batch. `vectors` and `tokens` have a row for each of its texts, in order."""
     import pyarrow as arrow  # type: ignore[import-untyped]
@@ -192,7 +182,7 @@ def write(
     rows = [
         {
             "document": pending.document,
-            "keys": b"".join(embedding_key(model, text) for text in pending.texts),
+            "keys": b"".join(embedding_key(target.model, text) for text in pending.texts),
             "vectors": halves[end - len(pending.texts) : end].tobytes(),
             "tokens": list(tokens[end - len(pending.texts) : end]),
         }
@@ -206,8 +196,8 @@ def write(
     file = FileDigest(len(content), hashlib.sha256(content).hexdigest())
     written = EmbeddedBatch(name, batch.shard, tuple(pending.run for pending in batch.runs), file, sentences=ends[-1])
     for suffix, data in (("parquet", content), ("json", json_bytes(written))):
-        earlier = location.get(f"{name}.{suffix}")  # of an attempt that broke off
-        put_idempotent(location, f"{name}.{suffix}", data, over=earlier[1] if earlier else None)
+        earlier = target.location.get(f"{name}.{suffix}")  # of an attempt that broke off
+        put_idempotent(target.location, f"{name}.{suffix}", data, over=earlier[1] if earlier else None)
     return written
 
 
@@ -223,14 +213,14 @@ def find_all(location: Location, key: str) -> Iterator[EmbeddedBatch]:
         yield from filter(None, pool.map(lambda name: find(location, name.removesuffix(".json")), names))
 
 
-def read(location: Location, batch: EmbeddedBatch, model: ModelIdentity) -> tuple[EmbeddedRun, ...]:
+def read(location: Location, name: str, file: FileDigest, model: ModelIdentity) -> tuple[EmbeddedRun, ...]:
     """Return the runs of a batch, in its order; raise `IndexDamaged` if the file is not what was written."""
     import pyarrow as arrow
     from pyarrow import parquet
 
-    found = location.get(f"{batch.name}.parquet")
-    if found is None or hashlib.sha256(found[0]).hexdigest() != batch.file.sha256:
-        raise _damaged(location, f"{batch.name}.parquet")
+    found = location.get(f"{name}.parquet")
+    if found is None or hashlib.sha256(found[0]).hexdigest() != file.sha256:
+        raise _damaged(location, f"{name}.parquet")
     return tuple(
         EmbeddedRun(
             row["document"],

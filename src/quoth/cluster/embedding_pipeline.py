@@ -160,7 +160,7 @@ class EmbedBatches:
                 hint="Give every node the same files; see embedding.path.",
             )
         vectors, tokens = embedder.embed_tokens([text for run in batch.runs for text in run.texts])
-        return batches.write(target.location, name, batch, vectors=vectors, tokens=tokens, model=target.model)
+        return batches.write(target, name, batch, vectors, tokens)
 
 
 def run(target: IngestTarget, groups: Sequence[FileGroup], *, workers: int, gpus: float) -> Generator[PipelineResult]:

@@ -21,13 +21,13 @@ from quoth.cluster import embedded_batches
 from quoth.cluster import embedding_pipeline as pipeline
 from quoth.cluster import index_lock as lock
 from quoth.cluster.embedded_batches import WORK, EmbeddedBatch, EmbeddedRuns, IngestTarget
-from quoth.cluster.embedding_pipeline import FileGroup, FileToRead, GroupReport, PipelineResult
-from quoth.cluster.ray_session import AGAIN, alive, check_sees, connected, cpus, ray_errors_translated, wait_for_some
-from quoth.cluster.shard_writer import ShardPlan, WrittenShard, read_replaced, write_shard_task
+from quoth.cluster.embedding_pipeline import FileGroup, FileToRead, GroupReport
+from quoth.cluster.ray_session import alive, check_sees, connected, cpus, fetch, ray_errors_translated, wait_for_some
+from quoth.cluster.shard_writer import ShardPlan, WrittenShard, read_replaced, write_shard
 from quoth.documents.changes import unread_under_new_profile
 from quoth.documents.files import CorpusFiles, check_files, find_files, none_readable
 from quoth.documents.ingest import profile_changed
-from quoth.documents.ingest_report import CheckedSupersession, FileOutcomes, IngestReport
+from quoth.documents.ingest_report import FileOutcomes, IngestReport
 from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_profile
 from quoth.errors import ClusterFault, IndexMismatch, NoIndex, QuothError, SettingsError, UnreadableFile
 from quoth.overrides import Overrides
@@ -37,7 +37,7 @@ from quoth.stores.embedded.sqlite_schema import DATABASE
 from quoth.stores.locations import Location, open_location
 from quoth.stores.sharded import assign
 from quoth.stores.sharded import cluster_manifest as manifest
-from quoth.stores.sharded.cluster_manifest import ClusterManifest, ShardEntry
+from quoth.stores.sharded.cluster_manifest import ClusterManifest
 from quoth.stores.sharded.shard_copies import check_present
 from quoth.types import IndexInfo, ModelIdentity, StoredDocument
 from quoth.wiring import open_embedder
@@ -81,9 +81,9 @@ def ingest(job: ClusterIngest, *, progress: Progress | None) -> IngestReport:
             run.read()
             if not run.changed and published.manifest is not None:
                 run.clean_work(published.stored)
-                return run.report(published.manifest.info, ())
-            written = run.write()
-        return run.publish(written, still_held)
+                return run.report(published.manifest.info, published.shards)
+            shards = run.write()
+        return run.publish(shards, still_held)
 
 
 class PublishedShards:
@@ -99,13 +99,20 @@ class PublishedShards:
         self.version: str | None = None
         with suppress(NoIndex):
             self.manifest, self.version = manifest.versioned(location)
-        self.entries: tuple[ShardEntry, ...] = self.manifest.shards if self.manifest else ()
-        for entry in self.entries:  # unchanged shards too: they are published again with the others
-            check_present(location, entry)
-        self.listings = tuple(manifest.read_listing(location, entry) for entry in self.entries)
-        self.stored: dict[str, StoredDocument] = {
-            doc_id: document for listing in self.listings for doc_id, document in listing.items()
-        }
+        self.shards = () if self.manifest is None else tuple(self._shards(self.manifest))
+        self.stored = manifest.read_listings(location, (shard.entry for shard in self.shards))
+
+    def _shards(self, cluster: ClusterManifest) -> Iterator[WrittenShard]:
+        for entry in cluster.shards:  # unchanged shards too: they are published again with the others
+            check_present(self.location, entry)
+            info = replace(
+                cluster.info,
+                generation=entry.generation,
+                digest=entry.digest,
+                documents=entry.documents,
+                sentences=entry.sentences,
+            )
+            yield WrittenShard(entry, info, read_replaced(self.location, entry))
 
 
 def _target(job: ClusterIngest, published: PublishedShards) -> IngestTarget:
@@ -188,19 +195,7 @@ class _IngestRun:
         for batch in embedded_batches.find_all(self._target.location, self._target.key):
             self._earlier.append(batch)
             self._embedded.add(batch)
-        workers, gpus = self._job.workers or cpus(), self._job.gpus_per_worker
-        _check_gpus(gpus)
-        refused: dict[str, UnreadableFile] = {}
-        groups = tuple(self._groups(workers))
-        with (
-            ray_errors_translated(),
-            closing(pipeline.run(self._target, groups, workers=workers, gpus=gpus)) as results,
-        ):
-            for report in self._group_reports(results):
-                self._outcomes.unchanged += report.unchanged
-                self._changed.update(report.changed)
-                refused.update(report.refused)
-        for doc_id, error in sorted(refused.items()):
+        for doc_id, error in sorted(self._embed().items()):
             if self._profile_changed and doc_id in self._published.stored:
                 raise unread_under_new_profile(error)
             self._outcomes.refuse(error, doc_id=doc_id)
@@ -209,34 +204,27 @@ class _IngestRun:
         if self._published.manifest is None and not self._changed:
             raise none_readable(self._outcomes.refused)
 
-    def write(self) -> tuple[WrittenShard | None, ...]:
-        """Write the changed shards on the cluster; return all shards by number, None for an unchanged shard."""
+    def write(self) -> tuple[WrittenShard, ...]:
+        """Write the changed shards on the cluster; return all shards by number."""
         import ray
 
-        task = ray.remote(write_shard_task).options(num_cpus=1, max_retries=_ATTEMPTS, scheduling_strategy="SPREAD")
-        written: dict[int, WrittenShard] = {}
+        task = ray.remote(write_shard).options(num_cpus=1, max_retries=_ATTEMPTS, scheduling_strategy="SPREAD")
+        shards = dict(enumerate(self._published.shards))
         with ray_errors_translated():
             waiting = {task.remote(self._target, plan): plan.number for plan in self._plans()}
             total = len(waiting)
             while waiting:
-                self._notify("indexing", len(written), total)
+                self._notify("indexing", total - len(waiting), total)
                 for ready in wait_for_some(list(waiting)):
-                    result: WrittenShard | QuothError = ray.get(ready)
-                    if isinstance(result, QuothError):
-                        raise result
-                    written[waiting.pop(ready)] = result
-        self._notify("indexing", len(written), total)
-        return tuple(written.get(number) for number in range(self._target.shards))
+                    shards[waiting.pop(ready)] = fetch(ready)
+        self._notify("indexing", total, total)
+        return tuple(shards[number] for number in range(self._target.shards))
 
-    def publish(self, written: Sequence[WrittenShard | None], still_held: Callable[[], None]) -> IngestReport:
+    def publish(self, shards: Sequence[WrittenShard], still_held: Callable[[], None]) -> IngestReport:
         """Publish the shards together as the new generation, and remove what is not needed any more."""
         location, before = self._target.location, self._published
-        entries, infos, listings = [], [], []
-        for number, shard in enumerate(written):
-            entry = shard.entry if shard else before.entries[number]
-            entries.append(entry)
-            infos.append(shard.info if shard else _unchanged_info(before.manifest, entry))
-            listings.append(manifest.read_listing(location, entry) if shard else before.listings[number])
+        entries, infos = [shard.entry for shard in shards], [shard.info for shard in shards]
+        listings = [manifest.read_listing(location, entry) for entry in entries]
         embedding = asdict(self._target.settings.embedding)
         cluster = manifest.combine_shards(
             entries,
@@ -252,15 +240,11 @@ class _IngestRun:
         still_held()
         manifest.write(location, cluster, over=before.version)
         self.clean_work({doc_id: stored for listing in listings for doc_id, stored in listing.items()})
-        _remove_old(location, keep={entry.folder for entry in (*entries, *before.entries)})
-        return self.report(cluster.info, written)
+        _remove_old(location, keep={shard.entry.folder for shard in (*shards, *before.shards)})
+        return self.report(cluster.info, shards)
 
-    def report(self, info: IndexInfo, written: Sequence[WrittenShard | None]) -> IngestReport:
-        superseded: dict[str, tuple[CheckedSupersession, ...]] = {}
-        for number, shard in enumerate(written or [None] * self._target.shards):
-            superseded.update(
-                shard.replaced if shard else read_replaced(self._target.location, self._published.entries[number])
-            )
+    def report(self, info: IndexInfo, shards: Sequence[WrittenShard]) -> IngestReport:
+        superseded = {doc_id: found for shard in shards for doc_id, found in shard.replaced.items()}
         ids = (self._published.stored.keys() | self._changed.keys()) - set(self._outcomes.leaving)
         return self._outcomes.report(info, superseded=superseded, ids=ids)
 
@@ -298,25 +282,33 @@ class _IngestRun:
             for start in range(0, len(files), most):
                 yield FileGroup(shard, tuple(files[start : start + most]))
 
-    def _group_reports(self, results: Iterator[PipelineResult]) -> Iterator[GroupReport]:
-        """Yield the reports; remember the batches, and raise the first error."""
+    def _embed(self) -> dict[str, UnreadableFile]:
+        """Run the pipeline, and note its results; return the errors of files that cannot be read, by document."""
+        workers, gpus = self._job.workers or cpus(), self._job.gpus_per_worker
+        _check_gpus(gpus)
         files = sentences = 0
-        for result in results:
-            match result:
-                case QuothError():
-                    raise result
-                case EmbeddedBatch():
-                    self._embedded.add(result)
-                    sentences += result.sentences
-                    self._notify("embedding", sentences, 0)
-                case GroupReport():
-                    files += result.files
-                    self._notify("reading", files, len(self._corpus.files))
-                    yield result
+        refused: dict[str, UnreadableFile] = {}
+        results = pipeline.run(self._target, tuple(self._groups(workers)), workers=workers, gpus=gpus)
+        with ray_errors_translated(), closing(results):
+            for result in results:
+                match result:
+                    case QuothError():
+                        raise result
+                    case EmbeddedBatch():
+                        self._embedded.add(result)
+                        sentences += result.sentences
+                        self._notify("embedding", sentences, 0)
+                    case GroupReport():
+                        files += result.files
+                        self._outcomes.unchanged += result.unchanged
+                        self._changed.update(result.changed)
+                        refused.update(result.refused)
+                        self._notify("reading", files, len(self._corpus.files))
+        return refused
 
     def _plans(self) -> Iterator[ShardPlan]:
         """Yield a plan for each shard that must be written."""
-        shards, entries = self._target.shards, self._published.entries
+        shards, published = self._target.shards, self._published.shards
         changed: dict[int, dict[str, str]] = defaultdict(dict)
         remove: dict[int, list[str]] = defaultdict(list)
         for doc_id, fingerprint in self._changed.items():
@@ -324,10 +316,10 @@ class _IngestRun:
         for doc_id in self._outcomes.leaving:
             remove[assign(doc_id, shards)].append(doc_id)
         for number in range(shards):
-            before = entries[number] if entries else None
+            before = published[number].entry if published else None
             if before is None or self._profile_changed or changed[number] or remove[number]:
-                batches, documents = self._embedded.plan(changed[number])
-                yield ShardPlan(number, before, batches, documents, tuple(sorted(remove[number])))
+                documents = self._embedded.documents(changed[number])
+                yield ShardPlan(number, before, documents, tuple(sorted(remove[number])))
 
 
 def _check_gpus(wanted: float) -> None:
@@ -346,16 +338,3 @@ def _remove_old(location: Location, *, keep: Collection[str]) -> None:
         if (shard and shard[1] not in keep) or _HALF_WRITTEN.fullmatch(name):
             old.append(name)
     location.remove(old)
-
-
-def _unchanged_info(before: ClusterManifest | None, entry: ShardEntry) -> IndexInfo:
-    """Describe a shard that stays as it is."""
-    if before is None:
-        raise ClusterFault(f"the shard {entry.folder} was not written", hint=AGAIN)
-    return replace(
-        before.info,
-        generation=entry.generation,
-        digest=entry.digest,
-        documents=entry.documents,
-        sentences=entry.sentences,
-    )

@@ -142,6 +142,19 @@ def ray_errors_translated() -> Iterator[None]:
         raise ClusterFault(f"the cluster could not finish: {last_line(error)}", hint=AGAIN) from error
 
 
+def fetch(task: Any) -> Any:  # noqa: ANN401 - a reference of Ray's, and what it stands for
+    """Return the result of a task. Raise a `QuothError` as the task raised it, and any other error as Ray does."""
+    from ray import get
+    from ray.exceptions import RayTaskError
+
+    try:
+        return get(task)
+    except RayTaskError as error:
+        if isinstance(error.cause, QuothError):
+            raise error.cause from error
+        raise
+
+
 def wait_for_some(tasks: list[Any]) -> Sequence[Any]:
     """Wait for at least one task, and return the finished tasks.
 

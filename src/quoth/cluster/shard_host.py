@@ -22,6 +22,7 @@ from quoth.stores.sharded.cluster_manifest import ShardEntry
 from quoth.stores.sharded.local_shard import LocalShard
 from quoth.stores.sharded.shard_copies import ShardCopy, fetch_shard
 from quoth.types import Document, Sentence
+from quoth.wiring import default_cache_dir
 
 Version: TypeAlias = tuple[str, int, str]
 """The folder, generation and digest of a shard."""
@@ -63,12 +64,13 @@ def layout_of(settings: StoreSettings) -> Layout:
 class ShardHost:
     """Answers calls to the shards of the index at `place`. Threads may share it.
 
-    Shards in object storage are copied to `cache`; `layout` is the layout of the whole index.
+    Shards in object storage are copied to `cache`, by default where this machine keeps such files; `layout` is the
+    layout of the whole index.
     """
 
-    def __init__(self, place: str, *, cache: Path, layout: Layout) -> None:
+    def __init__(self, place: str, *, cache: Path | None, layout: Layout) -> None:
         self._place = open_location(place)
-        self._cache = cache
+        self._cache = cache or default_cache_dir()
         self._layout = layout
         self._lock = threading.Lock()
         self._shards: dict[Version, _HostedShard] = {}

@@ -24,7 +24,7 @@ from quoth.cluster import embedded_batches as batches
 from quoth.cluster.embedded_batches import WORK, DocumentRuns, EmbeddedBatch, EmbeddedRun, IngestTarget
 from quoth.documents.ingest_report import CheckedSupersession, checked_supersessions
 from quoth.documents.split_document import split_document
-from quoth.errors import IndexDamaged, ModelError, QuothError
+from quoth.errors import IndexDamaged, ModelError
 from quoth.protocols import Progress
 from quoth.stores.database_rows import embedding_key
 from quoth.stores.disk_faults import writing
@@ -42,26 +42,17 @@ class ShardPlan:
 
     number: int
     before: ShardEntry | None
-    batches: tuple[EmbeddedBatch, ...]
     documents: tuple[DocumentRuns, ...]
     remove: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenShard:
-    """A shard that was written, its description, and which of its documents have successors."""
+    """A shard in its place, its description, and which of its documents have successors."""
 
     entry: ShardEntry
     info: IndexInfo
     replaced: Mapping[str, tuple[CheckedSupersession, ...]]
-
-
-def write_shard_task(target: IngestTarget, plan: ShardPlan) -> WrittenShard | QuothError:
-    """Call `write_shard` as a Ray task, which returns its errors as values."""
-    try:
-        return write_shard(target, plan)
-    except QuothError as error:
-        return error
 
 
 def write_shard(target: IngestTarget, plan: ShardPlan) -> WrittenShard:
@@ -119,11 +110,14 @@ def _write_index(target: IngestTarget, plan: ShardPlan, folder: Path) -> dict[st
         _restore(target.location, plan.before, folder)
 
     @lru_cache(maxsize=1)  # one batch in memory at a time
-    def runs_of(batch: int) -> tuple[EmbeddedRun, ...]:
-        return batches.read(target.location, plan.batches[batch], target.model)
+    def runs_of(name: str, file: FileDigest) -> tuple[EmbeddedRun, ...]:
+        return batches.read(target.location, name, file, target.model)
 
-    first_runs = (runs_of(batch)[index] for document in plan.documents for batch, index in document.runs[:1])
-    runs = (runs_of(batch)[index] for document in plan.documents for batch, index in document.runs)
+    def run_at(batch: EmbeddedBatch, index: int) -> EmbeddedRun:
+        return runs_of(batch.name, batch.file)[index]
+
+    first_runs = (run_at(*document.runs[0]) for document in plan.documents)
+    runs = (run_at(*place) for document in plan.documents for place in document.runs)
     with closing(EmbeddedStore(folder, faiss_threshold=target.settings.store.faiss_threshold)) as store:
         info = store.write(
             (split_document(batches.unpack_document(run.document), target.profile) for run in first_runs),
