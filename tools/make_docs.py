@@ -134,7 +134,6 @@ PLACES = {
     "QUOTH_INDEX": "folder of the index, as `--index`",
     "QUOTH_STORE": "address of a database, as `--store`",
     "QUOTH_PROFILE": "profile for `quoth ingest`, as `--profile`",
-    "QUOTH_SERVE": "what `quoth serve` tells its processes; not to be set by hand",
     "QUOTH_CACHE_DIR": "where the built model graph is kept; else `quoth` in `XDG_CACHE_HOME`, else in `~/.cache`",
 }
 

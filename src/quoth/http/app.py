@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 import sqlite3
+from functools import partial
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
@@ -33,9 +33,6 @@ from quoth.http.request_gate import OPEN, PAGE_POLICY, SLOW_SECONDS, RequestGate
 from quoth.http.response_types import ERRORS, response_schemas
 from quoth.http.service import ServeOptions, Service
 from quoth.protocols import RemoteShards
-
-VARIABLE = "QUOTH_SERVE"
-"""The environment variable that hands the options of `quoth serve` to its worker processes."""
 
 # Browsers revalidate the page each time, so that nobody sees half of the old one after an update.
 _PAGE_HEADERS = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"}
@@ -115,16 +112,11 @@ def make_app(
     return RequestGate(app, service, slow_seconds=slow_seconds)
 
 
-def make() -> ASGIApp:
-    """Return the application of the only process, with the options from the environment."""
-    logs.set_up()
-    return make_app(ServeOptions.from_json(os.environ[VARIABLE]))
-
-
-def make_one_of_many() -> ASGIApp:
+def make_one_of_many(options: ServeOptions) -> ASGIApp:
     """Return the application of one process among several; if it cannot be made, make all of them stop."""
+    logs.set_up()
     try:
-        return make()
+        return make_app(options)
     except (QuothError, OSError, sqlite3.Error) as error:
         logs.log("cannot start", level=logging.ERROR, message=str(error), hint=getattr(error, "hint", ""))
         raise SystemExit(STARTUP_FAILURE) from error
@@ -133,7 +125,7 @@ def make_one_of_many() -> ASGIApp:
 def serve(options: ServeOptions, sockets: list[socket.socket], *, workers: int) -> None:
     """Serve until a signal comes, then finish the requests under way."""
     config = server_config(
-        make if workers == 1 else f"{__name__}:{make_one_of_many.__name__}",
+        partial(make_app if workers == 1 else make_one_of_many, options),
         grace_seconds=options.settings.grace_seconds,
         factory=True,
         workers=workers,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 from fastapi import Request
 
 from quoth.documents.ingest_report import IngestReport
@@ -63,13 +62,6 @@ class ServeOptions:
     @property
     def state(self) -> Path:
         return Path(self.settings.state).expanduser()
-
-    def to_json(self) -> str:
-        return msgspec.json.encode(self, enc_hook=str).decode()
-
-    @classmethod
-    def from_json(cls, text: str) -> ServeOptions:
-        return msgspec.json.decode(text, type=cls)
 
 
 class Service:

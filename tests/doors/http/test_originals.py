@@ -219,12 +219,12 @@ def test_a_page_is_drawn_by_a_program_without_our_secrets(tmp_path: Path, monkey
     spy.write_text("import os, sys\nsys.stdout.buffer.write(b'\\x89PNG' + repr(dict(os.environ)).encode())\n")
     monkeypatch.setattr(originals, "_DRAW_PAGE", spy)
     monkeypatch.setenv("PGPASSWORD", "hunter2")
-    monkeypatch.setenv("QUOTH_SERVE", "{}")
+    monkeypatch.setenv("QUOTH_STORE", "postgresql://ada:pass@host/db")
     told = _draw(PDF, number=1, width=300).decode("latin-1")
 
     assert "PATH" in told
     assert "hunter2" not in told
-    assert "QUOTH_SERVE" not in told
+    assert "QUOTH_STORE" not in told
 
 
 def test_a_page_as_long_as_a_street_is_drawn_smaller() -> None:

@@ -88,7 +88,6 @@ def test_processes_that_cannot_start_are_not_started_for_ever(small: SmallCorpus
     """Whatever was checked before: here nothing was."""
     (tmp_path / "state").write_text("a file where a folder should be", encoding="utf-8")
     program = f"""\
-import os
 from quoth.http import app
 from quoth.http.listening import listen
 from quoth.http.service import ServeOptions
@@ -96,7 +95,6 @@ from quoth.overrides import Overrides
 flags = {{"service.state": {str(tmp_path / "state")!r}, "embedding.model_name": "hash"}}
 given = Overrides({{}}, {{}}, flags)
 options = ServeOptions(index={str(small.index)!r}, overrides=given, profile=None, auth=False)
-os.environ[app.VARIABLE] = options.to_json()
 with listen("127.0.0.1", 0) as (sockets, _):
     app.serve(options, sockets, workers=2)
 """
