@@ -32,6 +32,8 @@ HASH = Overrides(
 """With so few candidates, shards have to be asked for exact scores as well."""
 PATIENCE = 60
 """Seconds after which what is waited for counts as never coming."""
+LONGEST_WAIT = 300
+"""The same for what a busy machine needs minutes for, such as the start of Ray."""
 CROPS = ("canola", "wheat", "barley", "oats", "peas", "lentils", "flax", "corn", "soy", "rye", "hemp", "mustard")
 QUESTIONS = (
     "Sow canola at 2.0 cm into moist soil?",
@@ -189,7 +191,7 @@ def plain(outcome: Outcome, *, notes: bool) -> str:
 
 def wait_for(is_so: Callable[[], bool]) -> None:
     pause = threading.Event()
-    for _ in range(20 * PATIENCE):
+    for _ in range(20 * LONGEST_WAIT):
         if is_so():
             return
         pause.wait(0.05)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 _STORE_BYTES = 100 * 2**20
-_PATIENCE = 120
+_PATIENCE = 300
 """Seconds after which the cluster counts as hanging, and is ended."""
 _QUICK_TO_NOTICE = {
     "health_check_initial_delay_ms": 1000,
