@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quoth.documents.worker.wire import pack, unpack
+from quoth.documents.worker.process import pack, unpack
 from quoth.types import Extract, Page, Region, RegionKind, Span
 
 TEXT = "Sowing 🌾\nSow at 2.5 cm.\nÜber"

@@ -29,7 +29,7 @@ from fuzz_seeds import FORMATS
 from invariants import broken
 from quoth.documents.files import SourceFile
 from quoth.documents.worker.pool import Extraction
-from quoth.documents.worker.wire import pack
+from quoth.documents.worker.process import pack
 from quoth.domain.profile import load_profile
 from quoth.errors import UnreadableFile
 from quoth.settings import IngestSettings

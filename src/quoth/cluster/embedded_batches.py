@@ -30,7 +30,7 @@ from quoth.cluster.ray_session import AGAIN
 from quoth.documents.files import SourceFile, root_name
 from quoth.documents.ingest_report import ChangedFile
 from quoth.documents.split_document import ExtractedFile
-from quoth.documents.worker.wire import pack, unpack
+from quoth.documents.worker.process import pack, unpack
 from quoth.domain.profile import Profile
 from quoth.errors import ClusterFault, IndexDamaged
 from quoth.settings import Settings

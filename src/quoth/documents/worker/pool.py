@@ -17,8 +17,7 @@ from queue import LifoQueue
 
 from quoth.documents.encodings import decode
 from quoth.documents.formats.recognition import AS_TEXT
-from quoth.documents.worker.process import EXTENDED, FAILED, OK, read_message, write_message
-from quoth.documents.worker.wire import unpack
+from quoth.documents.worker.process import EXTENDED, FAILED, OK, read_message, unpack, write_message
 from quoth.errors import UnreadableFile
 from quoth.machine import available_cores, plain_environment
 from quoth.settings import IngestSettings

@@ -16,10 +16,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import IO
 
-from quoth.documents.worker.wire import pack
+import msgspec
+import numpy as np
+
 from quoth.errors import QuothError
 from quoth.types import Extract
 
@@ -28,6 +31,7 @@ OK, REFUSED, FAILED, EXTENDED = b"+", b"-", b"!", b"."
 and allows its reader to wait for more seconds."""
 LENGTH = 8  # bytes in front of each message
 
+_NO_BOXES = np.empty((0, 4), dtype=np.float32)
 _CONVERTED = frozenset({"rtf", "doc", "odt"})
 _MODULES = {
     "pdf": "quoth.documents.formats.pdf.pdf_document",
@@ -59,6 +63,36 @@ def extract(form: str, data: bytes, extend: Callable[[float], object]) -> Extrac
         extracted = module.extract(data)
     extracted.text.encode()  # half a surrogate pair is no text, and could not be stored
     return extracted
+
+
+def pack(extracted: Extract) -> bytes:
+    """Return a line of JSON, followed by the boxes of every page as 32-bit floats.
+
+    The bytes are data only, so that a hostile file cannot send code.
+    """
+    boxes = b"".join(np.ascontiguousarray(page.boxes, dtype="<f4").tobytes() for page in extracted.pages)
+    header = msgspec.json.encode(
+        extracted, enc_hook=lambda value: None if isinstance(value, np.ndarray) else float(value)
+    )
+    return header + b"\n" + boxes
+
+
+def unpack(data: bytes) -> Extract:
+    """Return the value that `pack` encoded. Raise ValueError when the spans do not fit the text."""
+    header, _, rest = data.partition(b"\n")
+    extracted = msgspec.json.decode(header, type=Extract, dec_hook=lambda _type, _value: _NO_BOXES)
+    spans = [span for region in extracted.regions or () for span in (region.span, region.lead) if span]
+    spans += [span for span, _ in extracted.recognised] + [span for page in extracted.pages for span in page.spans]
+    if beyond := next((span for span in spans if span.end > len(extracted.text)), None):
+        raise ValueError(f"{beyond.start}:{beyond.end} is not in a text of {len(extracted.text)}")
+    boxes = np.frombuffer(rest, dtype="<f4").reshape(-1, 4)
+    counts = [sum(map(len, page.spans)) for page in extracted.pages]
+    if sum(counts) != len(boxes):
+        raise ValueError(f"{len(boxes)} boxes for {sum(counts)} characters")
+    parts = np.split(boxes, np.cumsum(counts)[:-1]) if counts else []
+    return replace(
+        extracted, pages=tuple(replace(page, boxes=part) for page, part in zip(extracted.pages, parts, strict=True))
+    )
 
 
 def read_message(stream: IO[bytes]) -> bytes | None:
