@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.answer.conflicts.norm_clauses import Stance
 from quoth.answer.conflicts.norm_words import headings_of, separated_by_headings, stem, wording
 from quoth.answer.conflicts.norms import Bound, norms
-from quoth.answer.conflicts.permissions import Stance
 from quoth.language.quantities import normalise_numbers, stated_quantities
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from quoth.answer.conflicts.norm_clauses import OPPOSITES, Stance
 from quoth.answer.conflicts.norm_words import (
     ATTRIBUTES,
     Headings,
@@ -23,7 +24,6 @@ from quoth.answer.conflicts.norm_words import (
     separated_by_headings,
 )
 from quoth.answer.conflicts.norms import Norm, norms
-from quoth.answer.conflicts.permissions import OPPOSITES, Stance
 from quoth.language.asked_quantities import asked_dimensions, asked_units
 from quoth.language.quantities import COUNT, normalise_numbers, quantities, same_quantity
 from quoth.language.words import POLAR_OPENERS, Compounds, fold, singular

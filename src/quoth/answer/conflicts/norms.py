@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from quoth.answer.conflicts.norm_clauses import REPORT, Clause, blank, clauses
+from quoth.answer.conflicts.norm_clauses import REPORT, Clause, Permission, Stance, blank, clauses, permission
 from quoth.answer.conflicts.norm_words import ATTRIBUTES, Wording, content, wording
-from quoth.answer.conflicts.permissions import Permission, Stance, permission
 from quoth.language.quantities import COUNT, normalise_numbers, stated_quantities
 from quoth.language.words import Compounds, joined_compounds
 from quoth.types import Quantity, Span
