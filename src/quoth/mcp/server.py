@@ -95,7 +95,20 @@ class _Handlers:
             _log.exception("the model could not be loaded")
 
     async def _work(self, function: Callable[[], _Result]) -> _Result:
-        """Run `function` in a thread; raise `_TooMany` if too many calls are waiting already."""
+        """Run `function` in a thread; raise `MCPError` with what a client may know of an error."""
+        try:
+            return await self._in_thread(function)
+        except QuothError as error:
+            text = self._error_text(error)
+            if text.message != str(error):  # the operator needs what the client does not see
+                _log.error("%s (%s)", error, error.hint)
+            raise MCPError(types.INTERNAL_ERROR, text.message, {"code": text.code, "hint": text.hint}) from error
+        except Exception as error:
+            _log.exception("a request failed")
+            raise MCPError(types.INTERNAL_ERROR, _UNEXPECTED) from error
+
+    async def _in_thread(self, function: Callable[[], _Result]) -> _Result:
+        """Raise `_TooMany` if too many calls are waiting already."""
         if self._underway >= self._most:
             raise _TooMany(f"{self._underway} other calls are being answered", hint="Try again in a moment.")
         self._underway += 1
@@ -117,12 +130,10 @@ class _Handlers:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool '{params.name}'")
         try:
             content = await self._work(lambda: tool.call(check_arguments(tool.name, params.arguments, tool.input)))
-        except QuothError as error:
-            text = self._client_text(error)
-            return _error_result(f"{text.message}\nHint: {text.hint}" if text.hint else text.message)
-        except Exception:
-            _log.exception("the tool %s failed", tool.name)
-            return _error_result(_UNEXPECTED)
+        except MCPError as error:  # a model reads the result of a tool, but may not see an error of the protocol
+            hint = error.data and error.data["hint"]
+            text = f"{error.message}\nHint: {hint}" if hint else error.message
+            return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
         texts = [types.TextContent(type="text", text=text) for text in tool.texts(content)]
         return types.CallToolResult(content=[*texts], structured_content=content)
 
@@ -131,7 +142,7 @@ class _Handlers:
         after = "" if cursor is None else doc_id_before(cursor)
         if after is None:
             raise MCPError(types.INVALID_PARAMS, "this cursor is not one that was given")
-        page = await self._resource_work(lambda: self._catalog.listing().page(prefix="", after=after, limit=PAGE))
+        page = await self._work(lambda: self._catalog.listing().page(prefix="", after=after, limit=PAGE))
         return types.ListResourcesResult(
             resources=[_resource(document) for document in page.documents],
             next_cursor=None if page.next is None else cursor_after(page.next),
@@ -149,29 +160,12 @@ class _Handlers:
 
     async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         doc_id = doc_id_of(params.uri)
-        document = None if doc_id is None else await self._resource_work(lambda: self._quoth.document(doc_id))
+        document = None if doc_id is None else await self._work(lambda: self._quoth.document(doc_id))
         if document is None:
             message = "there is no such document; resources/list gives the addresses"
             raise MCPError(types.INVALID_PARAMS, message, params.uri)
         contents = types.TextResourceContents(uri=params.uri, mime_type=_TEXT, text=document.text)
         return types.ReadResourceResult(contents=[contents])
-
-    async def _resource_work(self, function: Callable[[], _Result]) -> _Result:
-        """Run `function` as `_work` does, but raise `MCPError`: a resource has no other way to report an error."""
-        try:
-            return await self._work(function)
-        except QuothError as error:
-            text = self._client_text(error)
-            raise MCPError(types.INTERNAL_ERROR, text.message, {"code": text.code, "hint": text.hint}) from error
-        except Exception as error:
-            _log.exception("a resource could not be given")
-            raise MCPError(types.INTERNAL_ERROR, _UNEXPECTED) from error
-
-    def _client_text(self, error: QuothError) -> ErrorDetailJson:
-        text = self._error_text(error)
-        if text.message != str(error):  # the operator needs what the client does not see
-            _log.error("%s (%s)", error, error.hint)
-        return text
 
 
 class _TooMany(QuestionError):
@@ -189,10 +183,6 @@ def _tool(tool: QuothTool) -> types.Tool:
         output_schema=tool.output,
         annotations=_READ_ONLY.model_copy(update={"title": tool.title}),
     )
-
-
-def _error_result(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 
 def _resource(document: DocumentJson) -> types.Resource:
