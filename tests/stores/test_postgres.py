@@ -25,7 +25,7 @@ from quoth.domain.profile import load_profile
 from quoth.errors import IndexFault, IndexMismatch, NoIndex, SettingsError
 from quoth.settings import Settings
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.postgres import PostgresStore, lexemes, migrate, postgres_schema
+from quoth.stores.postgres import PostgresStore, migrate, postgres_schema
 from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres import postgres_rows as texts
 from quoth.stores.postgres import postgres_search as search
@@ -193,9 +193,9 @@ def test_any_text_comes_back_from_its_stored_form(text: str) -> None:
 
 @given(st.text(min_size=1))
 def test_a_lexeme_stands_for_one_stem(stem: str) -> None:
-    assert lexemes.lexeme(stem).isascii()
-    assert lexemes.lexeme(stem).isalnum()
-    assert stem_of(lexemes.lexeme(stem)) == stem
+    assert rows.lexeme(stem).isascii()
+    assert rows.lexeme(stem).isalnum()
+    assert stem_of(rows.lexeme(stem)) == stem
 
 
 def stem_of(lexeme: str) -> str:
@@ -205,7 +205,7 @@ def stem_of(lexeme: str) -> str:
 @settings(max_examples=300, deadline=None)
 @given(text=st.text() | st.from_regex(r"([0-9.,:()/&@_-]|[a-z]|http://|\s|é|土){0,40}", fullmatch=True))
 def test_the_server_takes_each_term_for_one_lexeme(database_url: str, text: str) -> None:
-    terms = lexemes.sentence_terms(text).terms
+    terms = rows.sentence_terms(text).terms
     found = _server(database_url).execute("SELECT tsvector_to_array(to_tsvector('simple', %s))", (terms,)).fetchone()
 
     assert found == (sorted(set(terms.split())),)

@@ -23,10 +23,9 @@ from quoth.language.terms import ANALYSIS_VERSION
 from quoth.stores.database_rows import PAGE_COLUMNS, PASSAGE_COLUMNS, qualified, search_text
 from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres import postgres_schema
-from quoth.stores.postgres.lexemes import sentence_terms
 from quoth.stores.postgres.postgres_connections import Connection
 from quoth.stores.postgres.postgres_faults import writing
-from quoth.stores.postgres.postgres_rows import original, restored, storable
+from quoth.stores.postgres.postgres_rows import original, restored, sentence_terms, storable
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_search import FEW
 from quoth.stores.write_template import WriteTemplate

@@ -17,9 +17,9 @@ from quoth.protocols import Embedder, Neighbours, Progress
 from quoth.stores import database_rows as shared
 from quoth.stores.database_rows import Row
 from quoth.stores.embedded.dense_index import checked_vector, scored_candidates
-from quoth.stores.postgres import lexemes, postgres_schema
 from quoth.stores.postgres import postgres_faults as faults
 from quoth.stores.postgres import postgres_rows as rows
+from quoth.stores.postgres import postgres_schema
 from quoth.stores.postgres import postgres_search as search
 from quoth.stores.postgres.postgres_connections import Connection, Connections
 from quoth.stores.postgres.postgres_rows import comparable
@@ -208,7 +208,7 @@ class PostgresReader:
         return self._candidates(self._ask(both), vector)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        queries = {term: query for term in terms if (query := lexemes.term_query(term)) is not None}
+        queries = {term: query for term in terms if (query := rows.term_query(term)) is not None}
         counts = self._rows(_FREQUENCIES, list(queries.values())) if queries else []
         return dict.fromkeys(terms, 0) | dict(zip(queries, (count for (count,) in counts), strict=True))
 
