@@ -15,10 +15,6 @@ from quoth.output.render import json_line
 from quoth.search.question_files import read_questions
 
 app = typer.Typer(help="Ingest and answer on a cluster of machines, with Ray.", no_args_is_help=True)
-AddressOption = Annotated[
-    str | None,
-    typer.Option(envvar="RAY_ADDRESS", metavar="HOST:PORT", help="The Ray cluster; one is started here if absent."),
-]
 
 
 @app.command("batch")
@@ -31,7 +27,7 @@ def batch(
         ),
     ] = None,
     index: options.Index = options.DEFAULT_INDEX,
-    address: AddressOption = None,
+    address: options.RayAddress = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Tasks at the same time; what the cluster can take if absent.")
     ] = None,
@@ -126,7 +122,7 @@ def ingest(
             min=1, max=1_000, help="How many shards a new index gets; 4 if absent. One that exists keeps its number."
         ),
     ] = None,
-    address: AddressOption = None,
+    address: options.RayAddress = None,
     profile: options.ProfileName = None,
     prune: options.Prune = False,
     workers: Annotated[

@@ -70,6 +70,10 @@ ProfileName = Annotated[
     typer.Option(envvar="QUOTH_PROFILE", help="A shipped profile (agriculture, general, governance) or a YAML file."),
 ]
 Prune = Annotated[bool, typer.Option("--prune", help="Remove the documents whose files are gone from these folders.")]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(envvar="RAY_ADDRESS", metavar="HOST:PORT", help="The Ray cluster; one is started here if absent."),
+]
 Questions = Annotated[str, typer.Argument(help="Text (one question a line) or JSONL; - for standard input.")]
 
 

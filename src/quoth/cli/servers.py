@@ -42,14 +42,7 @@ def serve(
     cluster: Annotated[
         str | None, typer.Option(metavar="URI", help="Serve an index of shards on Ray: a folder, or `s3://…`.")
     ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            envvar="RAY_ADDRESS",
-            help="The Ray cluster to work on; without it, Ray is started on this machine.",
-        ),
-    ] = None,
+    address: options.RayAddress = None,
     replicas: Annotated[int, typer.Option(min=1, help="Of each shard, on different nodes.")] = 1,
     max_replicas: Annotated[int | None, typer.Option(min=1, help="Up to which Ray may add some under load.")] = None,
     shard_seconds: Annotated[
