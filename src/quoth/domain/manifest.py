@@ -173,12 +173,9 @@ def _iso_date(fields: Mapping[str, Any], key: str, source: str) -> str | None:
     value = fields.get(key)
     if value is None:
         return None
-    if isinstance(value, datetime):
-        return value.date().isoformat()
-    if isinstance(value, date):
-        return value.isoformat()
+    day = value.date() if isinstance(value, datetime) else value
     try:
-        return date.fromisoformat(str(value)).isoformat()
+        return date.fromisoformat(str(day)).isoformat()
     except ValueError as error:
         raise _wrong(source, key, "a date such as 2022-04-01", value) from error
 
