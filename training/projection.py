@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from jsonl import read
 
-from quoth.models.graph_cache import verified_sha256
+from quoth.models.onnx_graph import verified_sha256
 from quoth.models.shipped_models import LEVELS
 from quoth.models.weights import find_weights
 from quoth.settings import EmbeddingSettings

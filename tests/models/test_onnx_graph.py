@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from quoth.errors import ModelError
-from quoth.models.graph_cache import Graph, cached_graph
 from quoth.models.onnx_embedder import OnnxEmbedder
+from quoth.models.onnx_graph import Graph, cached_graph
 from quoth.models.weights import Weights
 
 from .tiny_bert import CONFIG, HIDDEN, numpy_token_vectors, unit, write_tiny_bert

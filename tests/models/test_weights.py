@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from quoth.errors import ModelError
-from quoth.models.graph_cache import cached_graph
+from quoth.models.onnx_graph import cached_graph
 from quoth.models.weights import KNOWN_PACKAGES, Weights, find_weights
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"

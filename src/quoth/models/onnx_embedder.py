@@ -14,8 +14,7 @@ import numpy as np
 
 from quoth.errors import ModelError
 from quoth.machine import available_cores
-from quoth.models.graph_cache import Graph, cached_graph
-from quoth.models.onnx_graph import EncoderConfig
+from quoth.models.onnx_graph import EncoderConfig, Graph, cached_graph
 from quoth.models.shipped_models import TokenCodec, shipped_codec
 from quoth.models.weights import INSTALL_HINT, Weights
 from quoth.protocols import Progress
