@@ -18,7 +18,7 @@ from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.locations import Location
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ShardEntry
-from quoth.stores.sharded.shard_copies import ShardCopy, fetch_shard
+from quoth.stores.sharded.sharded_store import ShardCopy, fetch_shard
 
 from .remote_shards import LAYOUT, PATIENCE, corpus, shards_of, wait_for
 

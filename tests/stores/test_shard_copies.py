@@ -12,7 +12,7 @@ import pytest
 from quoth.errors import IndexDamaged
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.locations import Location, open_location
-from quoth.stores.sharded import ShardedStore, assign, shard_copies
+from quoth.stores.sharded import ShardedStore, assign, sharded_store
 from quoth.stores.sharded import cluster_manifest as manifest
 
 from .fakes import PROFILE, HashEmbedder, split
@@ -23,7 +23,7 @@ READ = """
 import sys
 from pathlib import Path
 from quoth.stores.locations import open_location
-from quoth.stores.sharded import shard_copies as fetched
+from quoth.stores.sharded import sharded_store as fetched
 from quoth.stores.sharded import cluster_manifest as manifest
 place = open_location(sys.argv[1])
 held = fetched.fetch_shard(place, manifest.read(place).shards[0], cache=Path(sys.argv[2]))
@@ -72,35 +72,35 @@ def test_a_copy_is_shared_by_those_who_read_it(place: Location, tmp_path: Path) 
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        first = shard_copies.fetch_shard(place, entry, cache=tmp_path / "cache")  # and does not wait for ever
-        second = shard_copies.fetch_shard(place, entry, cache=tmp_path / "cache")
-        shard_copies.remove_unused(place, cache=tmp_path / "cache", keep=())
+        first = sharded_store.fetch_shard(place, entry, cache=tmp_path / "cache")  # and does not wait for ever
+        second = sharded_store.fetch_shard(place, entry, cache=tmp_path / "cache")
+        sharded_store.remove_unused(place, cache=tmp_path / "cache", keep=())
         assert first.folder == second.folder
         assert copies(tmp_path / "cache") == {entry.folder}
         other.communicate("")
     del first, second
 
-    shard_copies.remove_unused(place, cache=tmp_path / "cache", keep=())
+    sharded_store.remove_unused(place, cache=tmp_path / "cache", keep=())
 
     assert copies(tmp_path / "cache") == set()
-    assert shard_copies.fetch_shard(place, entry, cache=tmp_path / "cache").folder.is_dir()
+    assert sharded_store.fetch_shard(place, entry, cache=tmp_path / "cache").folder.is_dir()
 
 
 def test_a_copy_that_is_not_whole_is_made_again_unless_somebody_reads_it(
     place: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shard_copies, "_PAUSE", 0.001)
+    monkeypatch.setattr(sharded_store, "_PAUSE", 0.001)
     entry = manifest.read(place).shards[0]
-    held = shard_copies.fetch_shard(place, entry, cache=tmp_path)
+    held = sharded_store.fetch_shard(place, entry, cache=tmp_path)
     database = held.folder / "quoth.db"
     content = database.read_bytes()
     database.write_bytes(content[:-1])
 
     with pytest.raises(IndexDamaged, match="is damaged, and another process reads it"):
-        shard_copies.fetch_shard(place, entry, cache=tmp_path)
+        sharded_store.fetch_shard(place, entry, cache=tmp_path)
     del held
 
-    assert (shard_copies.fetch_shard(place, entry, cache=tmp_path).folder / "quoth.db").read_bytes() == content
+    assert (sharded_store.fetch_shard(place, entry, cache=tmp_path).folder / "quoth.db").read_bytes() == content
 
 
 def test_a_store_lets_go_of_the_generation_before_when_nobody_reads_it(place: Location, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from quoth.stores.locations import Location, open_location
 from quoth.stores.sharded import assign
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ClusterManifest
-from quoth.stores.sharded.shard_copies import check_present
+from quoth.stores.sharded.sharded_store import check_present
 from quoth.types import IndexInfo, ModelIdentity, StoredDocument
 from quoth.wiring import open_embedder
 

@@ -20,7 +20,7 @@ from quoth.stores.locations import open_location
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ShardEntry
 from quoth.stores.sharded.local_shard import LocalShard
-from quoth.stores.sharded.shard_copies import ShardCopy, fetch_shard
+from quoth.stores.sharded.sharded_store import ShardCopy, fetch_shard
 from quoth.types import Document, Sentence
 from quoth.wiring import default_cache_dir
 

@@ -23,7 +23,7 @@ from quoth.stores.embedded.generations import Layout
 from quoth.stores.locations import open_location
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ShardEntry
-from quoth.stores.sharded.shard_copies import remove_unused
+from quoth.stores.sharded.sharded_store import remove_unused
 from quoth.wiring import default_cache_dir
 
 _OPEN_SECONDS = 600.0

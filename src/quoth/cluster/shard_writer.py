@@ -32,7 +32,7 @@ from quoth.stores.embedded import EmbeddedStore, generations
 from quoth.stores.locations import FileDigest, Location, VersionConflict, digest_file, put_idempotent
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import PUBLISH, ShardEntry, replaced_of
-from quoth.stores.sharded.shard_copies import missing_file
+from quoth.stores.sharded.sharded_store import missing_file
 from quoth.types import IndexInfo, ModelIdentity, QuestionTokens, Vectors
 
 
