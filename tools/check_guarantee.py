@@ -313,8 +313,8 @@ def map_figures(groups: Sequence[Sequence[CalibrationTrial]]) -> tuple[float, fl
     for _ in range(MAP_SPLITS):
         order = generator.sample(range(len(groups)), len(groups))
         half = len(groups) // 2
-        fitted = fit_map(_joined(groups, order[:half]))
-        settings = CalibrationSettings(threshold=0.0, slope=fitted.slope, intercept=fitted.intercept)
+        slope, intercept = fit_map(_joined(groups, order[:half]))
+        settings = CalibrationSettings(threshold=0.0, slope=slope, intercept=intercept)
         future = _joined(groups, order[half:])
         right = np.array([not one.wrong for one in future])
         raw = [one.confidence for one in future]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from quoth.answer.calibration import calibrated, log_odds
-from quoth.evaluation.calibrate import FLATTEST, ProbabilityMap, fit_map
+from quoth.evaluation.calibrate import FLATTEST, fit_map
 from quoth.evaluation.certification import CalibrationTrial
 from quoth.settings import CalibrationSettings
 
@@ -24,16 +24,16 @@ def drawn(slope: float, intercept: float, *, count: int) -> list[CalibrationTria
     ]
 
 
-def mapped(fitted: ProbabilityMap, confidence: float) -> float:
-    return calibrated(confidence, CalibrationSettings(threshold=0.5, slope=fitted.slope, intercept=fitted.intercept))
+def mapped(fitted: tuple[float, float], confidence: float) -> float:
+    return calibrated(confidence, CalibrationSettings(threshold=0.5, slope=fitted[0], intercept=fitted[1]))
 
 
 @pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (2.0, -1.0), (0.4, 0.7)])
 def test_the_map_that_made_the_outcomes_is_found_again(slope: float, intercept: float) -> None:
     fitted = fit_map(drawn(slope, intercept, count=20_000))
 
-    assert fitted.slope == pytest.approx(slope, rel=0.1)
-    assert fitted.intercept == pytest.approx(intercept, abs=0.1)
+    assert fitted[0] == pytest.approx(slope, rel=0.1)
+    assert fitted[1] == pytest.approx(intercept, abs=0.1)
 
 
 def test_the_mean_probability_is_the_share_that_is_right() -> None:
@@ -50,7 +50,7 @@ def test_the_order_of_confidences_stays_even_when_they_are_worse_than_nothing() 
     ] * 50
     fitted = fit_map(trials)
 
-    assert fitted.slope == FLATTEST
+    assert fitted[0] == FLATTEST
     assert mapped(fitted, 0.1) < mapped(fitted, 0.5) < mapped(fitted, 0.9)
     assert mapped(fitted, 0.5) == pytest.approx(0.5, abs=0.02)
 

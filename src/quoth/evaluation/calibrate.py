@@ -35,7 +35,9 @@ class Calibration:
     questions: int
     groups: int
     certification: Certification
-    map: ProbabilityMap
+    slope: float
+    intercept: float
+    """Of the map from confidences to probabilities."""
     made_for: Mapping[str, str]
 
 
@@ -63,9 +65,8 @@ def calibrate(
             f"{fewest(_doubled(risk), confidence)}.",
         )
     certification = certify(trials, risk=risk, confidence=confidence, groups=groups)
-    fitted = fit_map(trials)
-    rounded = ProbabilityMap(round(fitted.slope, _DECIMALS), round(fitted.intercept, _DECIMALS))
-    return Calibration(len(trials), len(set(names)), certification, rounded, made_for)
+    slope, intercept = (round(number, _DECIMALS) for number in fit_map(trials))
+    return Calibration(len(trials), len(set(names)), certification, slope, intercept, made_for)
 
 
 def _doubled(risk: float) -> float:
@@ -105,8 +106,8 @@ def _values(calibration: Calibration) -> dict[str, Any]:
         "threshold": best.threshold if best else None,
         "risk": calibration.certification.risk,
         "confidence": calibration.certification.confidence,
-        "slope": calibration.map.slope,
-        "intercept": calibration.map.intercept,
+        "slope": calibration.slope,
+        "intercept": calibration.intercept,
         "questions": calibration.questions,
         "answered": best.answered if best else 0,
         "wrong": best.wrong if best else 0,
@@ -150,17 +151,10 @@ _PRECISION = 1e-10
 _Numbers = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class ProbabilityMap:
-    """probability = logistic(slope * log odds of the confidence + intercept), with a slope above 0."""
+def fit_map(trials: Sequence[CalibrationTrial]) -> tuple[float, float]:
+    """Return the slope and the intercept of: probability = logistic(slope * log odds of the confidence + intercept).
 
-    slope: float
-    intercept: float
-
-
-def fit_map(trials: Sequence[CalibrationTrial]) -> ProbabilityMap:
-    """Fit the map by maximum likelihood to all trials, including those that a check refused.
-
+    They are fitted by maximum likelihood to all trials, including those that a check refused. The slope is above 0.
     Right and wrong count as a little less than 1 and a little more than 0, as Platt proposed, so that a few questions
     without an error do not make every answer certain.
     """
@@ -171,7 +165,7 @@ def fit_map(trials: Sequence[CalibrationTrial]) -> ProbabilityMap:
     slope, intercept = _most_likely(np.stack([odds, np.ones_like(odds)], axis=1), targets)
     if slope < FLATTEST:
         slope, (intercept,) = FLATTEST, _most_likely(np.ones((len(odds), 1)), targets, offset=FLATTEST * odds)
-    return ProbabilityMap(float(slope), float(intercept))
+    return float(slope), float(intercept)
 
 
 def _most_likely(inputs: _Numbers, targets: _Numbers, *, offset: _Numbers | float = 0.0) -> _Numbers:

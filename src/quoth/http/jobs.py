@@ -22,7 +22,7 @@ from typing import Any, Literal
 import msgspec
 
 from quoth.http.response_types import ErrorDetailJson, JobJson
-from quoth.machine import sync_folder
+from quoth.machine import sync
 from quoth.output.json_types import to_json
 
 _SCHEMA = """
@@ -217,7 +217,7 @@ class AuditLog:
         with os.fdopen(descriptor, "a+b", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             if is_new:
-                sync_folder(self._path.parent)
+                sync(self._path.parent)
             size = os.fstat(descriptor).st_size
             # Under the lock no other process is writing, so a full disk or a power cut left a line without an end.
             if size and os.pread(descriptor, 1, size - 1) != b"\n":

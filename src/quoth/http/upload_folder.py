@@ -21,7 +21,7 @@ import yaml
 from quoth.documents.formats.recognition import FORMATS
 from quoth.domain.manifest import BESIDE
 from quoth.http.http_faults import HttpFault
-from quoth.machine import sync_folder
+from quoth.machine import sync
 
 _MOST_NAME_BYTES = 200
 _MOST_ID_BYTES = 1_000
@@ -82,7 +82,7 @@ class UploadFolder:
                 file.write(yaml.safe_dump(dict(fields), allow_unicode=True).encode("utf-8"))
                 file.flush()
                 os.fsync(file.fileno())
-        sync_folder(self._incoming)
+        sync(self._incoming)
 
     def install(self, job_id: str, doc_id: str) -> None:
         """Copy an upload to its document's path, keeping the file that was there; raise `HttpFault` if it cannot be."""
@@ -95,9 +95,9 @@ class UploadFolder:
         if not self._marker(job_id).exists():  # otherwise the target may already be the new file
             self._copy(target, previous, job_id)
             self._marker(job_id).touch()
-            sync_folder(self._previous)
+            sync(self._previous)
         self._copy(incoming, target, job_id)
-        sync_folder(target.parent)
+        sync(target.parent)
 
     def restore(self, job_id: str, doc_id: str) -> None:
         """Bring back the file that was there before an upload that was refused."""
@@ -105,7 +105,7 @@ class UploadFolder:
             target, previous = self._target(doc_id), self._previous / job_id
             if target.parent.is_dir():
                 self._copy(previous, target, job_id)
-                sync_folder(target.parent)
+                sync(target.parent)
                 self._remove_empty_folders(target.parent)
 
     def settle(self, job_id: str) -> None:

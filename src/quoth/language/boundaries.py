@@ -14,18 +14,18 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from quoth.language.abbreviations import (
+from quoth.language.sentence_ends import LINE_END, SENTENCE_END, SentenceEnd, behind_breaks, stands_alone
+from quoth.language.spans import Runs, trim
+from quoth.language.words import (
     BEFORE_A_NUMBER,
     COMPANY_FORMS,
+    FUNCTION_WORDS,
     MAY_BE_LAST,
     MONTHS,
     NEVER_LAST,
     SPEECH_VERBS,
     TIME_NAMES,
 )
-from quoth.language.sentence_ends import LINE_END, SENTENCE_END, SentenceEnd, behind_breaks, stands_alone
-from quoth.language.spans import Runs, trim
-from quoth.language.words import FUNCTION_WORDS
 from quoth.types import Span
 
 if TYPE_CHECKING:

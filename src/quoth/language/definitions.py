@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import dropwhile
 
-from quoth.language.abbreviations import MONTHS
 from quoth.language.numbering import LABEL
-from quoth.language.words import FUNCTION_WORDS, fold, singular
+from quoth.language.words import FUNCTION_WORDS, MONTHS, fold, singular
 
 _TERM = (
     r"(?:[*_]{0,3}(?:[\"“”][^\"“”\n]{1,80}[\"“”]|(?<!\w)[‘'][^'‘’\n]{1,80}[’'](?!\w))[*_]{0,3}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from quoth.language.abbreviations import NEVER_LAST
 from quoth.language.numbering import ORDINALS
 from quoth.language.quantities import UNITS, quantities
-from quoth.language.words import FUNCTION_WORDS, fold, singular
+from quoth.language.words import FUNCTION_WORDS, NEVER_LAST, fold, singular
 from quoth.types import Entity, EntityKind
 
 _MONTHS = ("january february march april may june july august september october november december").split()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from quoth.language.abbreviations import NEGATIONS
 from quoth.language.boundaries import last_sentence
+from quoth.language.words import NEGATIONS
 from quoth.types import Span
 
 ENUMERATOR = re.compile(

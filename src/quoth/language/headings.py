@@ -21,60 +21,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from quoth.language.abbreviations import COMPANY_FORMS, MONTHS
 from quoth.language.numbering import SECTION_NUMBER_WORDS
 from quoth.language.quantities import quantities
-from quoth.language.words import word_set
+from quoth.language.words import COMPANY_FORMS, MONTHS, word_list
 
-_SMALL_WORDS = word_set("""
-    a an and as at but by for from if in into nor of off on onto or over per the to up upon via vs with
-""")
-"""Words that titles in title case write small."""
-_STATING_WORDS = word_set("""
-    am are be been being can cannot could did didn't do does doesn't don't had has hasn't have haven't hereby is isn't
-    it it's must shall should shouldn't they they're was wasn't were weren't will won't would i'm we're you're aren't
-    agree agrees agreed acknowledge acknowledges undertake undertakes hereinafter whereof thereof
-""")
-"""Words that a statement has and a title has not."""
-_COMMANDS = word_set("""
-    add adjust apply ask avoid call check choose clean click close consult contact cover dispose enter ensure fill
-    follow insert keep leave let make mix never open place please pour press print pull push put read remove replace
-    return rinse see select set shake sign stay stop store switch take tighten turn use wash wear
-""")
-"""A line that begins with one tells somebody what to do, unless the word goes on as a noun (`USE OF FUNDS`)."""
-_ALERTS = word_set("warning caution danger attention stop hazard poison")
-"""A line that begins with one is meant to be read, not to name a section."""
-_MARKS = word_set("note notice important confidential draft")
-"""So is a line that is one of these alone; with a noun behind it (`CONFIDENTIAL INFORMATION`) it may be a title."""
-_CONNECTIVES = word_set("""
-    and between but by now or therefore whereas witness witnesseth with to from re cc attn attention dear sincerely
-    subject signed dated date name page
-""")
-"""Lines that join or fill in: `AND`, `BY AND BETWEEN`, `WITNESSETH`, `TO`."""
-_CLOSING_WORDS = word_set("""
-    a an and as at above below between but by follows following for from in into of on or that the this to which with
-""")
-"""A line that ends with one goes on."""
-_COMPANY_WORDS = word_set("company corporation incorporated limited llc partnership trust bank gmbh") | COMPANY_FORMS
+_SMALL_WORDS = word_list("title_small_words")
+_STATING_WORDS = word_list("stating_words")
+_COMMANDS = word_list("commands")
+_ALERTS = word_list("alerts")
+_MARKS = word_list("marks")
+_CONNECTIVES = word_list("connectives")
+_CLOSING_WORDS = word_list("closing_words")
+_COMPANY_WORDS = COMPANY_FORMS.union("company corporation incorporated limited llc partnership trust bank gmbh".split())
 """A line in capitals that ends with one names a party."""
-SINGLE_TITLES = frozenset(
-    title.replace("_", " ")
-    for title in word_set("""
-    abstract acknowledgements acknowledgments acknowledgement acknowledgment annexes appendices appendix approach
-    arbitration assignment assumptions attachments authors background benefits bibliography compensation compliance
-    conclusion conclusions conditions confidentiality costs covenants data_availability definitions definition
-    deliverables discussion disclaimer duration duties enforcement eligibility equipment examples exclusions
-    executive summary executive_summary exhibits expenses fees findings foreword funding further_reading glossary
-    governing_law headings implementation indemnification indemnity insurance interpretation introduction invoices
-    liability limitations maintenance materials materials_and_methods methodology methods miscellaneous notices
-    objectives objective obligations overview ownership payment payments penalties preamble preface prices pricing
-    principles procedures procedure purpose recitals recommendations references related_work remedies renewal
-    representations requirements responsibilities results results_and_discussion royalties rules safety schedules
-    scope services severability signatures specifications survival taxes term termination terms terms_and_conditions
-    territory training troubleshooting waiver warranties warranty
-""")
-)
-"""Titles that head a section whatever the document is about."""
+SINGLE_TITLES = frozenset(title.replace("_", " ") for title in word_list("single_titles"))
 
 CAPITALS_RANK = 5
 TITLE_RANK = 6

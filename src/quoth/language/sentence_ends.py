@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 
-from quoth.language.abbreviations import BEFORE_A_NUMBER, MAY_BE_LAST, MONTHS, NEGATIONS, NEVER_LAST, SENTENCE_STARTERS
-from quoth.language.words import FUNCTION_WORDS
+from quoth.language.words import (
+    BEFORE_A_NUMBER,
+    FUNCTION_WORDS,
+    MAY_BE_LAST,
+    MONTHS,
+    NEGATIONS,
+    NEVER_LAST,
+    SENTENCE_STARTERS,
+)
 
 _CLOSER = r"""(?:["'”’»›)\]}*_`~]|[ \u00a0\u202f]»)"""
 _NOTE = r"(?:[ ]\[\d[\d,;–\- ]{0,30}\]|\[\^?[\w,;–\- ]{1,12}\]|[¹²³⁰⁴-⁹†‡]+|<sup>[^<]{1,20}</sup>)"

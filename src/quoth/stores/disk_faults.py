@@ -92,15 +92,6 @@ def _database_fault(location: Path, error: sqlite3.DatabaseError, *, doing: str 
     return IndexDamaged(f"the index at {location} cannot be {doing}: {message}", hint=_DAMAGED)
 
 
-def sync(path: Path) -> None:
-    """Make a file or the entries of a folder durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 class FileIdentity(NamedTuple):
     """A file as a process sees it. While a connection is open, its inode is given to no other file."""
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from quoth.language.words import word_list
 from quoth.types import Span
 
 _MAIN_VERB = (
@@ -210,11 +211,7 @@ _ALLOWED = re.compile(
 )
 _NO = re.compile(r"^\W*(?P<no>no)\s+(?!more\b|less\b|fewer\b|later\b|longer\b)")
 _NO_RULE = re.compile(rf"\b(?:shall|may|can|must|will|is|are)\s+(?:be\s+)?(?:{_GOOD}|(?P<act>[\w-]+))")
-# `not` before these words is part of a bound or of a statement of fact.
-_NO_ACTS = frozenset(
-    """exceed be have more less greater higher taller longer wider larger later fewer lower shorter not only include
-    contain apply constitute mean affect limit relieve need require waive""".split()
-)
+_NO_ACTS = word_list("no_acts")
 _CONDITION = re.compile(
     r"\b(?:if|when|whenever|where|while|until|only|subject to|upon|in writing|between|before|after|during"
     r"|as long as|in connection with|in case|in the event)\b|\bfrom\s+(?:\d|[a-z]+day\b|noon|midnight|dawn|dusk)"

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from quoth.language.quantities import UNITS, normalise_numbers
-from quoth.language.words import FUNCTION_WORDS, fold, singular
+from quoth.language.words import FUNCTION_WORDS, fold, singular, word_list
 
 ATTRIBUTES = {
     word: attribute
@@ -41,20 +41,6 @@ _IRREGULAR = dict(
     ).split()
 )
 _ENDINGS = ("ation", "able", "ment", "ing", "ion", "ed", "al", "ate", "e")
-_GENERIC = """
-    allow allowed acceptable accordance accord addition additional advise agree amount applies apply appropriate
-    authorise authorize authorised authorized ban banned bar barred base build case charge comply compliance
-    constitute construct contain cost current dimension disallowed either ensure entitled equal erect establish
-    exact exceed extend fall fee follow following forbid forbidden further general give greater greatest have
-    illegal include including install keep large larger later least less let level limit limitation limited locate
-    lower lowest make mandatory max maximum may measure meet min minimum more must necessary need norm normal number
-    obligatory own particular period permit permitted place possible preferred prescribe price prohibit prohibited
-    proper propose provide provision put quantity range rate reach recommend recommended refer regulation relevant
-    remain require required requirement respective restrict restriction rule section set shall short shorter should
-    size small smaller specified specify stand standard stay strictly subject suggest sum suitable take temperature
-    term time total typical typically unlawful up usual value weight worth welcome will within subsection paragraph
-    article clause chapter expressly hereby maximal minimal optimum optimal ideal best anywhere everywhere
-"""
 _PERSONS = frozenset("person people anyone everyone individual you your we us our one party".split())
 
 
@@ -99,7 +85,7 @@ def stem(word: str) -> str:
     return word
 
 
-_GENERIC_STEMS = frozenset(stem(word) for word in _GENERIC.split())
+_GENERIC_STEMS = frozenset(stem(word) for word in word_list("generic_in_rules"))
 _UNIT_STEMS = frozenset(stem(name) for name in UNITS if len(name) > 2)
 
 

@@ -35,9 +35,8 @@ from typing import Any, TypeAlias
 
 from quoth.errors import IndexBusy
 from quoth.language.terms import ANALYSIS_VERSION
-from quoth.machine import usual_mode
+from quoth.machine import sync, usual_mode
 from quoth.stores.database_rows import Row
-from quoth.stores.disk_faults import sync
 
 _log = logging.getLogger(__name__)
 
