@@ -17,7 +17,7 @@ demo: $(VENV)/.run  ## Read the sample corpus and answer three questions.
 	$(BIN)/quoth demo
 
 test: lint $(VENV)/.system  ## Install what the tests need, lint, check types, and run every test.
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 4
 
 lint: $(VENV)/.dev  ## Lint, check the format and the types.
 	$(BIN)/ruff check .
