@@ -37,7 +37,7 @@ class Calibration:
     certification: Certification
     slope: float
     intercept: float
-    """Of the map from confidences to probabilities."""
+    """`slope` and `intercept` map confidences to probabilities: see `fit_map`."""
     made_for: Mapping[str, str]
 
 

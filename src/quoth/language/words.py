@@ -63,7 +63,7 @@ _LISTS = msgspec.yaml.decode(files("quoth.language").joinpath("word_lists.yaml")
 
 
 def word_list(name: str) -> frozenset[str]:
-    """Return a list of `word_lists.yaml`, where it says what each is for."""
+    """Return a list of `word_lists.yaml`. A comment there says what the list is for."""
     return frozenset(_LISTS[name].split())
 
 
