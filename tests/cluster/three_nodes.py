@@ -76,7 +76,11 @@ def three_nodes() -> Iterator[ThreeNodes]:
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,  # Ctrl-C is for the tests, which end the cluster themselves
-        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"},
+        env={
+            **os.environ,
+            **{"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"},
+            "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # a busy machine is slow to start listeners
+        },
     )
     assert program.stdin is not None
     assert program.stdout is not None

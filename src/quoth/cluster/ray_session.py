@@ -40,6 +40,8 @@ def connected(address: str | None) -> Iterator[None]:
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     # Ray reports repeated work on standard output, which is for data. It reads this variable on import.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+    # A cluster that we start waits this long for its listeners; after Ray's 5 s a busy machine would begin again.
+    os.environ.setdefault("RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S", f"{_NODE_SECONDS:.0f}")
     ray = _ray()
     if address is None:
         _start(ray)

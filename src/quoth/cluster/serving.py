@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ _HEALTH_CHECK_SECONDS, _HUNG_SECONDS = 5.0, 10.0
 _SENTENCE_BYTES = 1_300
 """Memory that a shard takes for each sentence, roughly; docs/scale.md has the measurements."""
 _APP = "quoth"
-_LISTEN_SECONDS = 15.0
+_LISTEN_SECONDS = 60.0
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound
 """Addresses that stand for all interfaces of a machine, and the one to connect to instead."""
 
@@ -241,16 +241,19 @@ def deployed(
 ) -> Iterator[None]:
     """Deploy the service, and take it away after the block. `everywhere`: every node listens."""
     from ray import serve
+    from ray.exceptions import RayActorError
     from ray.serve.exceptions import RayServeException
 
     logging.getLogger("ray.serve").setLevel(logging.WARNING)  # it logs much about itself
     ran = check_running(host, port) is not None
     try:
-        serve.start(
-            proxy_location="EveryNode" if everywhere else "HeadOnly",
-            http_options={"host": host, "port": port},
-            logging_config={"enable_access_log": False, "log_level": "WARNING"},
-        )
+        # Serve replaces a listener that is slow to start; `_check_listening` below waits for the new one.
+        with suppress(RayActorError):
+            serve.start(
+                proxy_location="EveryNode" if everywhere else "HeadOnly",
+                http_options={"host": host, "port": port},
+                logging_config={"enable_access_log": False, "log_level": "WARNING"},
+            )
         try:
             serve.run(application(serving), name=_APP, route_prefix="/")
         except (RuntimeError, RayServeException) as error:  # a replica that cannot start, or a path that is taken
