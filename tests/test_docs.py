@@ -126,7 +126,7 @@ def test_code_blocks_can_be_read(name: str) -> None:
 def test_every_setting_is_documented() -> None:
     page = text_of("docs/settings.md")
 
-    for key, _ in setting_keys():
+    for key in setting_keys():
         assert f"| `{key}` |" in page
         assert f"`QUOTH_{key.upper().replace('.', '_')}`" in page
 

@@ -60,11 +60,11 @@ def test_the_defaults_are_those_of_the_design() -> None:
 
 
 def test_every_default_is_a_value_that_could_be_set() -> None:
-    for key, default in setting_keys():
+    for key, default in setting_keys().items():
         assert with_value(Settings(), key, default, source="test") == Settings()
 
 
-@pytest.mark.parametrize("key", [key for key, _ in setting_keys()])
+@pytest.mark.parametrize("key", list(setting_keys()))
 def test_every_key_has_a_variable(key: str) -> None:
     variable = "QUOTH_" + key.upper().replace(".", "_")
 

@@ -248,7 +248,7 @@ def _settled(part: str) -> str:
 
 def settings_part() -> str:
     """Every key in a table for each section, and the variables that name a place."""
-    keys = dict(setting_keys())
+    keys = setting_keys()
     if keys.keys() != MEANINGS.keys() or PLACES.keys() != NOT_SETTINGS:
         raise SystemExit(f"tools/make_docs.py must explain {sorted(keys.keys() ^ MEANINGS.keys()) or 'the places'}")
     lines = []

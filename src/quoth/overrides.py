@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -73,7 +74,7 @@ def environment_settings(environ: Mapping[str, str]) -> dict[str, str]:
 
     Raise `SettingsError` for an unknown variable, which is most likely a typo.
     """
-    names = {_variable(key): key for key, _ in setting_keys()}
+    names = {_variable(key): key for key in setting_keys()}
     mappings = {name: key for name, key in names.items() if key in _mapping_keys()}
     found: dict[str, str] = {}
     for variable, value in environ.items():
@@ -93,9 +94,10 @@ def _variable(key: str) -> str:
     return "QUOTH_" + key.upper().replace(".", "_")
 
 
+@cache
 def _mapping_keys() -> frozenset[str]:
     """Return the keys whose value is a mapping. Users can set a single entry, as in `retrieval.tag_boost.crop`."""
-    return frozenset(key for key, default in setting_keys() if isinstance(default, Mapping))
+    return frozenset(key for key, default in setting_keys().items() if isinstance(default, Mapping))
 
 
 def with_values(settings: Settings, values: Mapping[str, Any], *, source: str) -> Settings:
@@ -126,9 +128,8 @@ def with_value(settings: Settings, key: str, value: object, *, source: str) -> S
     if whole in _mapping_keys():
         held = getattr(getattr(settings, section_name), whole.removeprefix(f"{section_name}."))
         return with_value(settings, whole, {**held, entry: value}, source=source)
-    known = [setting for setting, _ in setting_keys()]
-    if key not in known:
-        raise _unknown(f"{source}: unknown setting '{key}'", key, known)
+    if key not in setting_keys():
+        raise _unknown(f"{source}: unknown setting '{key}'", key, setting_keys())
     section: Any = getattr(settings, section_name)
     checked = _checked(value, get_type_hints(type(section))[name], label=f"{source}: {key}")
     declared = next(setting for setting in fields(section) if setting.name == name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from typing import Any
 
 
@@ -258,8 +259,12 @@ class Settings:
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def setting_keys() -> Iterator[tuple[str, Any]]:
-    """Yield every dotted key, such as `selection.max_sentences`, with its default."""
-    for section in fields(Settings):
-        for setting in fields(getattr(Settings(), section.name)):
-            yield f"{section.name}.{setting.name}", getattr(getattr(Settings(), section.name), setting.name)
+@cache
+def setting_keys() -> Mapping[str, Any]:
+    """Return every dotted key, such as `selection.max_sentences`, with its default."""
+    defaults = Settings()
+    return {
+        f"{section.name}.{setting.name}": getattr(getattr(defaults, section.name), setting.name)
+        for section in fields(defaults)
+        for setting in fields(getattr(defaults, section.name))
+    }

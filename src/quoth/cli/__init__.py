@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+from functools import cache
 from typing import Any, NoReturn
 
 import typer
@@ -90,6 +91,12 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
         raise typer.Exit
 
 
+@cache
+def _command() -> Any:  # noqa: ANN401 - typer has no public type for it
+    """Build the command line; a process that runs several commands builds it once."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command in `sys.argv`; whatever the locale, what is read and written is UTF-8."""
     sys.argv[1:] = _with_default_index(sys.argv[1:])
@@ -98,7 +105,7 @@ def main() -> None:
             stream.reconfigure(
                 encoding="utf-8", errors="surrogateescape" if stream is sys.stdin else "backslashreplace"
             )
-    app()
+    _command()()
 
 
 def _with_default_index(arguments: list[str]) -> list[str]:

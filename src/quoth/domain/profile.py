@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,7 @@ def load_profile(name_or_path: str) -> Profile:
     return parse_profile(source)
 
 
+@lru_cache(maxsize=8)
 def parse_profile(source: str) -> Profile:
     """Return the profile in a YAML text. Raise `SettingsError` when it is malformed."""
     content = parse_yaml(source, what="the profile", hint=_HINT)
