@@ -5,6 +5,7 @@ Where every part must be there (QUOTH_TEST_PARTS=required), a test that skips fo
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Generator
@@ -75,6 +76,17 @@ class _GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # it has no 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _GroupScheduling:
     config.option.loadscopereorder = False  # the order is that of the collection, see below
     return _GroupScheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what collection makes, which stays until the end, out of the search for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import fuzz_http
-
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the tool's own parts
 def test_no_generated_request_is_answered_in_a_way_that_is_not_described(tmp_path: Path) -> None:
+    import fuzz_http  # here, since the tool is slow to import and every worker collects this file
+
     with fuzz_http.small_service(tmp_path) as (app, token):
         report = fuzz_http.fuzz(app, token, examples=8, seed=1, stateful=False)
 
