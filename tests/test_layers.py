@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,13 @@ def module_of(path: Path) -> str:
 NAMES = {module_of(path): path for path in MODULES}
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of the package that a file imports, at the top or inside a function."""
+@cache
+def imported(path: Path) -> tuple[str, ...]:
+    """Return the modules of the package that a file imports, at the top or inside a function."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "quoth")
