@@ -25,6 +25,7 @@ from quoth.http.service import ServeOptions
 from quoth.overrides import Overrides
 
 from ..command_line import HASH, PATIENCE, PROGRAM, environment
+from ..local_http import send
 
 HERE = "http://127.0.0.1:8080"
 """What a browser on this machine would call the service."""
@@ -175,6 +176,9 @@ class Program:
     folder: Path
     """Where it keeps its temporary files."""
 
+    def send(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401 - as httpx takes them
+        return send(method, f"{self.url}{path}", **options)
+
     def logged(self, event: str) -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in list(self.talk) if line.startswith("{")]
         return [line for line in lines if line["event"] == event]
@@ -185,7 +189,7 @@ class Program:
     def _status(self) -> int:
         assert self.process.poll() is None, self.talk
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=PATIENCE).status_code
+            return self.send("GET", "/readyz").status_code
         except httpx.TransportError:
             return 0
 

@@ -22,6 +22,7 @@ from quoth.http.app import make_app
 from quoth.http.service import ServeOptions
 from quoth.overrides import Overrides
 
+from .. import local_http
 from ..command_line import HASH, PATIENCE, PROGRAM, environment
 
 HIDDEN = (".incoming", ".previous")
@@ -109,7 +110,7 @@ def program(
             [str(PROGRAM), *command, *more], env=environment(variables), stdout=talk, stderr=talk
         )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as client:
+        with local_http.client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
             _wait_for(client, process, log)
             yield Uploads(client, state), process
     finally:

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 
 from ..command_line import MINILM, PATIENCE, PROGRAM, environment
+from ..local_http import send
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,12 @@ class Service:
 
     def get(self, path: str, **query: str | int) -> dict[str, Any]:
         """What the API itself says; of a service that is open to everybody."""
-        said: dict[str, Any] = httpx.get(self.url + path, params=query).raise_for_status().json()
+        said: dict[str, Any] = send("GET", self.url + path, params=query).raise_for_status().json()
         return said
 
     def answer(self, question: str) -> dict[str, Any]:
-        said: dict[str, Any] = httpx.post(f"{self.url}/answer", json={"question": question}).raise_for_status().json()
+        asked = {"question": question}
+        said: dict[str, Any] = send("POST", f"{self.url}/answer", json=asked).raise_for_status().json()
         return said
 
 
@@ -83,7 +85,7 @@ def _wait_for(url: str, program: subprocess.Popen[bytes], log: Path) -> None:
     while time.monotonic() < end:
         assert program.poll() is None, log.read_text("utf-8")
         try:
-            if httpx.get(url).status_code == httpx.codes.OK:
+            if send("GET", url).status_code == httpx.codes.OK:
                 return
         except httpx.TransportError:
             pass
