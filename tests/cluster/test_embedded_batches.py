@@ -38,11 +38,13 @@ FILES: dict[str, bytes | str] = {
     "plain.md": "---\neffective_date: 2021-04-01 10:00:00\ntitle: 2021-04-01\n---\n# A\n\nSow at 2.5 cm. Roll it.\n",
     "same words.md": "Sow at 2.5 cm. Roll it. Harvest it.",
     'odd "name"\n\t;--.txt': EMOJI,
-    "deep/ünïcode 🌽.html": "<html><body><h1>A</h1><p>A row.</p><table><tr><th>a</th></tr><tr><td>2</td></tr></table>",
     "empty.md": "# Only a heading\n",
     "large.txt": "\n\n".join(f"Sentence number {number} says {number * 7}." for number in range(2 * FEW_SENTENCES + 5)),
     "corpus.yaml": "documents:\n- match: 'same*'\n  effective_date: 2020-02-02\n  superseded_by: gone.md\n",
 }
+PAGE = "<html><body><h1>A</h1><p>A row.</p><table><tr><th>a</th></tr><tr><td>2</td></tr></table>"
+WITH_A_PAGE = FILES | {"deep/ünïcode 🌽.html": PAGE}
+"""Read in a process of its own, which takes longer than all else: for what is read, not for what becomes of it."""
 
 
 @pytest.fixture(autouse=True)
@@ -55,15 +57,20 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_files(tmp_path_factory.mktemp("parts") / "corpus", FILES)
 
 
+@pytest.fixture(scope="module")
+def with_a_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("parts") / "corpus", WITH_A_PAGE)
+
+
 def all_of(corpus: Path, place: Location, *, shards: int = 1) -> Went:
     return read_and_embedded(place, [group(corpus, shard, shards=shards) for shard in range(shards)], shards=shards)
 
 
-def test_a_document_is_the_same_after_it_was_kept(corpus: Path) -> None:
+def test_a_document_is_the_same_after_it_was_kept(with_a_page: Path) -> None:
     reading = FileReader(GENERAL, max_file_mb=1)
-    files = find_files([corpus]).files
+    files = find_files([with_a_page]).files
 
-    assert len(files) == len(FILES) - 1
+    assert len(files) == len(WITH_A_PAGE) - 1
     with Extraction(IngestSettings(workers=1)) as extraction:
         for file in files:
             found = extract_text(reading.open(file), extraction)
@@ -76,11 +83,11 @@ def test_a_document_is_the_same_after_it_was_kept(corpus: Path) -> None:
 
 
 def test_a_shard_made_of_parts_is_the_index_that_a_plain_ingest_makes(
-    corpus: Path, place: Location, tmp_path: Path
+    with_a_page: Path, place: Location, tmp_path: Path
 ) -> None:
     plain = EmbeddedStore(tmp_path / "plain")
     report = ingest(
-        find_files([corpus]),
+        find_files([with_a_page]),
         store=plain,
         embedder=open_embedder(HASH),
         profile=GENERAL,
@@ -89,9 +96,9 @@ def test_a_shard_made_of_parts_is_the_index_that_a_plain_ingest_makes(
         progress=None,
     )
 
-    done = shard_of(place, all_of(corpus, place), 0, shards=1)
+    done = shard_of(place, all_of(with_a_page, place), 0, shards=1)
 
-    assert (done.info.digest, done.info.documents) == (report.info.digest, len(FILES) - 1)
+    assert (done.info.digest, done.info.documents) == (report.info.digest, len(WITH_A_PAGE) - 1)
     assert manifest.read_listing(place, done.entry) == plain.stored_documents()
     assert done.replaced["same words.md"][0].by == "gone.md"
     copy = tmp_path / "copy"
@@ -116,14 +123,14 @@ def test_a_large_document_is_spread_over_parts(corpus: Path, tmp_path: Path) -> 
 
 def test_a_document_of_thousands_of_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    text = "\n\n".join(f"Sentence number {number} says {number * 7}." for number in range(5_000))
+    text = "\n\n".join(f"Sentence number {number} says {number * 7}." for number in range(2_100))
     corpus = write_files(tmp_path / "corpus", {"large.txt": text})
     place = open_location(tmp_path / "index")
 
     went = all_of(corpus, place)
 
-    assert [part.sentences for part in went.parts] == [2_048, 2_048, 904]
-    assert shard_of(place, went, 0, shards=1).entry.evidence == 5_000
+    assert [part.sentences for part in went.parts] == [2_048, 52]
+    assert shard_of(place, went, 0, shards=1).entry.evidence == 2_100
 
 
 def test_what_is_kept_is_found_again_and_not_embedded_twice(corpus: Path, place: Location) -> None:
