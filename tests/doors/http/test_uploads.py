@@ -26,7 +26,7 @@ from quoth.stores.embedded.generations import writer_lock
 
 from ..command_line import PATIENCE
 from ..small_corpus import SmallCorpus
-from .uploading import Uploads, plan, program, serving
+from .uploading import Uploads, address, plan, program, serving
 
 MEGABYTE = 2**20
 
@@ -67,17 +67,20 @@ FILES: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_files_of_every_kind_can_be_quoted_once_their_job_is_done(uploads: Uploads, name: str) -> None:
-    doc_id = f"kinds/{name}"
-    job = uploads.put_done(doc_id, FILES[name])
+def test_files_of_every_kind_can_be_quoted_once_their_job_is_done(uploads: Uploads) -> None:
+    """Sent together, so that few processes are started to read them."""
+    accepted = {name: uploads.put(f"kinds/{name}", content) for name, content in FILES.items()}
+    jobs = {name: uploads.ended(reply) for name, reply in accepted.items()}
 
-    assert (job["state"], job["error"], job["kind"], job["doc_id"]) == ("done", None, "put", doc_id)
-    assert "Buckwheat ripens" in uploads.get(doc_id, "/text").text
-    assert uploads.get(doc_id).json()["has_original"] is True
-    assert uploads.get(doc_id, "/original").content == FILES[name]
-    uploads.delete_done(doc_id)
-    assert not (uploads.files / doc_id).exists()
+    for name, content in FILES.items():
+        job, doc_id = jobs[name], f"kinds/{name}"
+        assert (job["state"], job["error"], job["kind"], job["doc_id"]) == ("done", None, "put", doc_id)
+        assert "Buckwheat ripens" in uploads.get(doc_id, "/text").text, name
+        assert uploads.get(doc_id).json()["has_original"] is True, name
+        assert uploads.get(doc_id, "/original").content == content, name
+    removed = [uploads.client.delete(address(f"kinds/{name}")) for name in FILES]
+    assert [uploads.ended(reply)["state"] for reply in removed] == ["done"] * len(FILES)
+    assert [name for name in FILES if (uploads.files / "kinds" / name).exists()] == []
 
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
@@ -100,27 +103,22 @@ def test_an_upload_is_answered_from_as_soon_as_its_job_is_done(uploads: Uploads)
     assert uploads.answer("How long does quinoa need to ripen?") == []
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"\x00\x01\x02 binary", "NUL"),
-        (b"---\ntitle: [\n---\n\ntext\n", "not valid YAML"),
-        (b"%PDF-1.7\nno more than that", ""),
-        (b"PK\x03\x04 no archive", "NUL"),
-    ],
-)
-def test_a_file_that_cannot_be_read_fails_its_job_and_leaves_nothing(
-    uploads: Uploads, content: bytes, why: str
-) -> None:
-    content += b"\x00" if content.startswith(b"PK") else b""
-    job = uploads.put_done("deep/down/bad.md", content, title="Bad")
+def test_a_file_that_cannot_be_read_fails_its_job_and_leaves_nothing(uploads: Uploads) -> None:
+    whys = {
+        b"\x00\x01\x02 binary": "NUL",
+        b"---\ntitle: [\n---\n\ntext\n": "not valid YAML",
+        b"%PDF-1.7\nno more than that": "",
+        b"PK\x03\x04 no archive\x00": "NUL",
+    }
+    for content, why in whys.items():
+        job = uploads.put_done("deep/down/bad.md", content, title="Bad")
 
-    assert (job["state"], job["error"]["code"]) == ("failed", "unreadable-file")
-    assert why in job["error"]["message"]
-    assert job["error"]["hint"]
-    assert uploads.get("deep/down/bad.md").status_code == 404
-    assert not (uploads.files / "deep").exists()
-    assert uploads.leftovers() == []
+        assert (job["state"], job["error"]["code"]) == ("failed", "unreadable-file"), content
+        assert why in job["error"]["message"]
+        assert job["error"]["hint"]
+        assert uploads.get("deep/down/bad.md").status_code == 404
+        assert not (uploads.files / "deep").exists()
+        assert uploads.leftovers() == []
 
 
 def test_a_file_that_cannot_be_read_leaves_the_old_one_with_its_metadata(uploads: Uploads) -> None:
@@ -409,7 +407,7 @@ def test_only_a_piece_of_an_upload_is_ever_in_memory(small: SmallCorpus, tmp_pat
     made = plan(tmp_path / "index", tmp_path / "state")
     app = make_app(made)
     piece = b"x" * 65_536
-    left = [60 * MEGABYTE // len(piece)]
+    left = [24 * MEGABYTE // len(piece)]
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
@@ -446,7 +444,7 @@ def test_only_a_piece_of_an_upload_is_ever_in_memory(small: SmallCorpus, tmp_pat
             finally:
                 tracemalloc.stop()
             (job,) = JobTable(made.state / "service.db").unfinished()
-            assert (made.state / "files" / ".incoming" / job.id).stat().st_size == 60 * MEGABYTE
+            assert (made.state / "files" / ".incoming" / job.id).stat().st_size == 24 * MEGABYTE
             JobTable(made.state / "service.db").finish(job, error=None, notes=())
         await queue.put({"type": "lifespan.shutdown"})
         await ended.wait()

@@ -51,13 +51,14 @@ class Uploads:
 
     def ended(self, accepted: httpx.Response) -> dict[str, Any]:
         assert accepted.status_code == 202, accepted.text
-        until = time.monotonic() + PATIENCE
+        until, pause = time.monotonic() + PATIENCE, 0.01
         while True:
             job = cast("dict[str, Any]", self.client.get(accepted.headers["location"]).json())
             if job["finished"] is not None:
                 return job
             assert time.monotonic() < until, job
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.2)
 
     def get(self, doc_id: str, view: str = "", **query: Any) -> httpx.Response:  # noqa: ANN401
         return self.client.get(address(doc_id) + view, params=query)
