@@ -23,7 +23,7 @@ from hostile_parts import World
 LIMITS = {
     **HASH,
     "QUOTH_INGEST_SECONDS": "60",  # far beyond what any of them takes, also on a busy machine
-    "QUOTH_INGEST_MEMORY_MB": "1024",
+    "QUOTH_INGEST_MEMORY_MB": "512",
     "QUOTH_INGEST_MAX_FILE_MB": "20",
     "QUOTH_INGEST_WORKERS": "2",
 }
@@ -115,7 +115,7 @@ def left_running(index: Path) -> list[str]:
 def ingested(server: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Ingested:
     url, asked = server
     place = tmp_path_factory.mktemp("hostile")
-    world = World(url, place / "outside" / "secret.md", 0.004)
+    world = World(url, place / "outside" / "secret.md", 0.001)
     expected = hostile_corpus.write_corpus(place / "corpus", world, slow=False)
     write_files(place / "corpus", GOOD)
     (place / "scratch").mkdir()

@@ -100,11 +100,16 @@ def _overlapping(_world: World) -> bytes:
     return local + directory + end
 
 
-def _lying(_world: World) -> bytes:
+def _bomb(world: World, megabytes: int) -> int:
+    """So many megabytes; on a smaller scale still more than a part may hold that packs this well."""
+    return max(20 << 20, world.many(megabytes << 20))
+
+
+def _lying(world: World) -> bytes:
     """The main part says that it is 100 bytes long, and is 50 megabytes."""
-    data = archive({"word/document.xml": HEAD + part("document", " " * (50 << 20))})
-    real = struct.pack("<I", len(HEAD + part("document", " " * (50 << 20))))
-    return data.replace(real, struct.pack("<I", 100))
+    content = HEAD + part("document", " " * _bomb(world, 50))
+    data = archive({"word/document.xml": content})
+    return data.replace(struct.pack("<I", len(content)), struct.pack("<I", 100))
 
 
 def _bombs(_world: World) -> bytes:
@@ -262,8 +267,8 @@ def _odt(world: World) -> bytes:
     return made.getvalue()
 
 
-def _mimetype_bomb(_world: World) -> bytes:
-    return archive({"mimetype": b"\x00" * (200 << 20), "content.xml": "<x/>"})
+def _mimetype_bomb(world: World) -> bytes:
+    return archive({"mimetype": b"\x00" * _bomb(world, 200), "content.xml": "<x/>"})
 
 
 FILES: tuple[Hostile, ...] = (
@@ -272,7 +277,7 @@ FILES: tuple[Hostile, ...] = (
     hostile(
         "docx/zip-bomb-of-200-mb-of-zeros.docx",
         "refused",
-        lambda _: archive({**parts(P), "word/document.xml": b"\x00" * (200 << 20)}),
+        lambda w: archive({**parts(P), "word/document.xml": b"\x00" * _bomb(w, 200)}),
     ),
     hostile("docx/zip-bomb-of-200-mb-of-xml.docx", "either", lambda w: word(P * (w.many(200 << 20) // len(P)))),
     hostile("docx/zip-bomb-in-the-styles.docx", "refused", lambda _: word(P, styles=" " * (20 << 20))),
@@ -335,23 +340,23 @@ FILES: tuple[Hostile, ...] = (
     hostile(
         "docx/roman-numbers-of-a-billion.docx",
         "either",
-        lambda _: _numbered(_level("upperRoman", "%1.", "999999999"), 2_000),
+        lambda w: _numbered(_level("upperRoman", "%1.", "999999999"), max(100, w.many(2_000))),
     ),
     hostile(
         "docx/letter-numbers-of-a-billion.docx",
         "either",
-        lambda _: _numbered(_level("lowerLetter", "%1.", "999999999"), 2_000),
+        lambda w: _numbered(_level("lowerLetter", "%1.", "999999999"), max(100, w.many(2_000))),
     ),
     hostile(
         "docx/numbers-that-are-books.docx",
         "either",
-        lambda _: _numbered(_level("decimal", "%1 x" * 20_000, "1"), 5_000),
+        lambda w: _numbered(_level("decimal", "%1 x" * 20_000, "1"), max(500, w.many(5_000))),
     ),
     hostile("docx/note-that-points-to-itself.docx", "taken", lambda _: _note("A note.", 1)),
     hostile(
         "docx/note-that-is-printed-fifty-thousand-times.docx",
         "either",
-        lambda _: _note("A long note. " * 3_000, 50_000),
+        lambda w: _note("A long note. " * 3_000, max(2_000, w.many(50_000))),
     ),
     hostile("docx/cells-a-billion-wide.docx", "taken", _spans),
     hostile(
