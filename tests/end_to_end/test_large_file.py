@@ -7,12 +7,14 @@ from doors.command_line import finish, start
 
 MEGABYTE = 2**20
 LAST = "The last crop of the valley is the \N{EAR OF RICE} blue buckwheat."
+# Work grows with the number of words, and the promise is about bytes, so the words are long.
 _SENTENCE = (
-    "In year {} canola that was seeded early into firm and moist soil came up evenly, covered the ground before the "
-    "weeds did, flowered ahead of the worst heat of July, and was ready for the swather in the second half of August, "
-    "when the days were still long and the straw dried well behind the machine, so that the combine followed within "
-    "days, while the fields that were seeded late stood thin, lost their first flowers to the heat, ripened unevenly "
-    "on every slope that faced north, and had to wait for a second dry week that did not come before the frost. "
+    "In year {} agrometeorological measurements, micronutrient supplementation recommendations, straightforwardly "
+    "reproducible phytopathological characterisations, electrophoretically distinguishable glycophosphoproteins, "
+    "chlorofluorohydrocarbon concentrations, counterrevolutionary mechanisation programmes, incomprehensibly "
+    "disproportionate administrative responsibilities, interdisciplinary photosynthetically oriented experimentation, "
+    "electroencephalographically uncharacteristic hypersensitivities, and internationally institutionalised "
+    "telecommunications infrastructures overwhelmingly contradicted straightforward interpretations. "
 )
 
 
