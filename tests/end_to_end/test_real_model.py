@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from doors.command_line import MINILM, Ran, finish, run, start
 
 from .samples import EXAMPLES
@@ -16,23 +18,25 @@ def _batch(index: Path, *arguments: str) -> Ran:
     return run("batch", QUESTIONS, "--index", index, *arguments, variables=MINILM)
 
 
-def test_two_runs_are_byte_identical_with_any_number_of_workers(agriculture: Path) -> None:
-    first = _batch(agriculture, "--workers", "4")
-
-    assert (first.code, first.talk) == (0, "")
-    assert _batch(agriculture, "--workers", "4") == first
-    assert _batch(agriculture, "--workers", "1", "--set", "embedding.threads=1") == first
+@pytest.fixture(scope="module")
+def batch(agriculture: Path) -> Ran:
+    """What four workers answer."""
+    return _batch(agriculture, "--workers", "4")
 
 
-def test_another_process_gives_the_same_bytes(agriculture: Path) -> None:
-    other = finish(start("batch", QUESTIONS, "--index", agriculture, "--workers", "2", variables=MINILM))
+def test_two_runs_are_byte_identical_with_any_number_of_workers(agriculture: Path, batch: Ran) -> None:
+    assert (batch.code, batch.talk) == (0, "")
+    assert _batch(agriculture, "--workers", "4") == batch
+    assert _batch(agriculture, "--workers", "1", "--set", "embedding.threads=1") == batch
 
-    assert other == _batch(agriculture, "--workers", "2")
+
+def test_another_process_gives_the_same_bytes(agriculture: Path, batch: Ran) -> None:
+    assert finish(start("batch", QUESTIONS, "--index", agriculture, "--workers", "2", variables=MINILM)) == batch
 
 
-def test_a_batch_gives_what_ask_gives(agriculture: Path) -> None:
+def test_a_batch_gives_what_ask_gives(agriculture: Path, batch: Ran) -> None:
     questions = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    by_id = {result["question_id"]: line for line in _batch(agriculture).lines for result in [json.loads(line)]}
+    by_id = {result["question_id"]: line for line in batch.lines for result in [json.loads(line)]}
 
     for question in questions[:3] + questions[-3:]:
         ask = ("ask", question["question"], "--index", agriculture, "--json")
