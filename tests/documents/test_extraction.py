@@ -20,9 +20,9 @@ from quoth.settings import IngestSettings
 
 SETTINGS = IngestSettings(workers=1)
 PAGE = b"<html><body><h1>Sowing</h1><p>Sow at 2.5 cm.</p></body></html>"
-LARGE_PAGE = b"<html><body>" + b"<p>Sow at 2.5 cm in spring.</p>" * 40_000
-"""A worker is busy with it for about a second."""
-HUGE_PAGE = LARGE_PAGE * 8
+LARGE_PAGE = b"<html><body>" + b"<p>Sow at 2.5 cm in spring.</p>" * 20_000
+"""A worker is busy with it for about half a second."""
+HUGE_PAGE = LARGE_PAGE * 16
 
 
 def children() -> set[int]:
@@ -134,7 +134,7 @@ def test_what_lies_in_the_current_folder_is_never_run(tmp_path: Path, monkeypatc
 def test_a_file_that_needs_too_much_memory_is_named_and_the_next_one_is_read() -> None:
     with Extraction(replace(SETTINGS, memory_mb=300)) as extraction:
         with pytest.raises(UnreadableFile, match=r"a\.html: (it needs more memory|it crashed|it cannot be read)"):
-            extraction.extract(HUGE_PAGE * 4, form="html", label="a.html")
+            extraction.extract(HUGE_PAGE, form="html", label="a.html")
         assert extraction.extract(PAGE, form="html", label="b.html").text
 
 
