@@ -87,20 +87,27 @@ def new_page(browser: Browser, faults: list[str]) -> Iterator[NewPage]:
 
 
 @pytest.fixture(scope="package")
-def desktop(browser: Browser) -> Iterator[BrowserContext]:
+def tab(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page for one test after another, and its faults: to open a new one takes longer than most visits."""
     context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 900})
-    yield context
+    found: list[str] = []
+    yield _watched(context.new_page(), found, None), found
     context.close()
 
 
 @pytest.fixture
-def page(desktop: BrowserContext, faults: list[str]) -> Iterator[Page]:
+def page(tab: tuple[Page, list[str]], faults: list[str]) -> Iterator[Page]:
     """A page of a visitor whose browser has kept nothing."""
-    page = _watched(desktop.new_page(), faults, None)
+    page, found = tab
+    found.clear()
     yield page
+    faults += found
     if page.url.startswith("http"):  # not where the page could not be loaded
-        page.evaluate("localStorage.clear()")
-    page.close()
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+    page.unroute_all()
+    page.emulate_media(media="null")
+    page.mouse.move(0, 0)
+    page.goto("about:blank")
 
 
 def _watched(page: Page, faults: list[str], allowed: str | None) -> Page:

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from ..command_line import MINILM, PATIENCE, PROGRAM, environment
+from ..command_line import MINILM, PATIENCE, PROGRAM, environment, run
 from ..local_http import send
 
 
@@ -43,9 +43,9 @@ def free_port() -> int:
 
 def new_key(state: Path, *options: str) -> str:
     """The token of a new key."""
-    command: list[str | Path] = [PROGRAM, "keys", "add", "tester", *options, "--state", state]
-    ran = subprocess.run(command, check=True, capture_output=True, env=environment(MINILM))
-    return ran.stdout.decode().strip()
+    ran = run("keys", "add", "tester", *options, "--state", state)
+    assert ran.code == 0, ran.talk
+    return ran.text.strip()
 
 
 @contextmanager
