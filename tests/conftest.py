@@ -21,6 +21,9 @@ pytest_plugins = ["stores.object_storage"]  # places of either kind
 hypothesis.settings.register_profile("quoth", deadline=None)
 hypothesis.settings.load_profile("quoth")
 
+# Several workers share the cores, and programs that they start: a thread that waits for work must not spin for it.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 _REQUIRED = os.environ.get("QUOTH_TEST_PARTS") == "required"
 
 _SHARED = {
