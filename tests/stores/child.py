@@ -1,4 +1,7 @@
-"""Writes that are meant to die or to fail, each in a process of its own: `python -m stores.child COMMAND INDEX ...`."""
+"""Writes that are meant to die or to fail, each in a process of its own.
+
+`python -m stores.child COMMAND INDEX ...` runs one; `python -m stores.child` runs those that it is told.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import resource
 import select
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -137,6 +141,35 @@ COMMANDS = {
     )
 }
 
+
+def obey() -> None:
+    """Run each command that is told, a JSON list a line, in a copy of this process; tell its code and what it said.
+
+    To import the store takes longer than most commands, and a copy has imported it already.
+    """
+    for line in sys.stdin:
+        (read_out, out), (read_err, err) = os.pipe(), os.pipe()  # no files, whose size a command may limit
+        if not (pid := os.fork()):
+            os.dup2(out, 1)
+            os.dup2(err, 2)
+            os._exit(_code(*json.loads(line)))
+        os.close(out)
+        os.close(err)
+        said = [open(end, encoding="utf-8").read() for end in (read_out, read_err)]  # noqa: PTH123, SIM115 - no path
+        print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), *said]), flush=True)  # noqa: T201
+
+
+def _code(name: str, *arguments: str) -> int:
+    try:
+        COMMANDS[name](*arguments)
+    except BaseException:  # nothing may get out of the copy
+        traceback.print_exc()
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    name, *arguments = sys.argv[1:]
-    COMMANDS[name](*arguments)
+    if told := sys.argv[1:]:
+        COMMANDS[told[0]](*told[1:])
+    else:
+        obey()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,14 +45,28 @@ class TestContractThroughFaiss(StoreContract):
         return lambda: EmbeddedStore(tmp_path_factory.mktemp("index"), faiss_threshold=2)
 
 
-def child(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", f"{__package__}.child", *arguments],
+Child = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Child]:
+    """Runs a command of `child.py` in a process of its own."""
+    with subprocess.Popen(
+        [sys.executable, "-m", f"{__package__}.child"],
         cwd=TESTS,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
-    )
+    ) as commands:
+        assert commands.stdin is not None
+        assert commands.stdout is not None
+        told, said = commands.stdin, commands.stdout
+
+        def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+            print(json.dumps(arguments), file=told, flush=True)
+            return subprocess.CompletedProcess(arguments, *json.loads(said.readline()))
+
+        yield run
 
 
 def serves_the_old_generation(index: Path) -> bool:
@@ -76,7 +90,7 @@ def generations(index: Path) -> list[str]:
 # Processes that die
 
 
-def test_what_was_embedded_before_a_kill_is_not_embedded_again(index: Path) -> None:
+def test_what_was_embedded_before_a_kill_is_not_embedded_again(index: Path, child: Child) -> None:
     died = child("die_while_embedding", str(index), "4500")  # the first chunk of 6,000 is done
 
     assert died.returncode == -signal.SIGKILL
@@ -88,7 +102,7 @@ def test_what_was_embedded_before_a_kill_is_not_embedded_again(index: Path) -> N
     assert 0 < len(embedder.embedded) < 2000
 
 
-def test_a_kill_at_any_step_leaves_the_old_generation_or_the_new(tmp_path: Path, index: Path) -> None:
+def test_a_kill_at_any_step_leaves_the_old_generation_or_the_new(tmp_path: Path, index: Path, child: Child) -> None:
     def copy() -> Path:
         target = tmp_path / "copy"
         shutil.rmtree(target, ignore_errors=True)
@@ -121,13 +135,13 @@ def test_an_interrupt_leaves_no_debris_and_loses_no_vectors(index: Path) -> None
     before = sorted(path.name for path in index.rglob("*") if not path.name.endswith(("-wal", "-shm")))
     first = Interrupted()
     with pytest.raises(KeyboardInterrupt):
-        write(EmbeddedStore(index), [numbered("new.md", 5000)], embedder=first)
+        write(EmbeddedStore(index), [numbered("new.md", 4200)], embedder=first)
     assert sorted(path.name for path in index.rglob("*") if not path.name.endswith(("-wal", "-shm"))) == before
     assert serves_the_old_generation(index)
 
     second = HashEmbedder()
-    write(EmbeddedStore(index), [numbered("new.md", 5000)], embedder=second)
-    assert len(first.embedded) + len(second.embedded) == 5000
+    write(EmbeddedStore(index), [numbered("new.md", 4200)], embedder=second)
+    assert len(first.embedded) + len(second.embedded) == 4200
 
 
 # Two writers
@@ -185,7 +199,7 @@ def test_a_reader_that_must_rebuild_while_another_writes_is_told_the_truth(index
 # No room, no rights
 
 
-def test_files_that_may_not_grow_are_reported_and_harmless(index: Path) -> None:
+def test_files_that_may_not_grow_are_reported_and_harmless(index: Path, child: Child) -> None:
     limits = [str(limit) for limit in (0, 4096, 40_000, 150_000, 250_000, 400_000)]
     said = child("fail_with_small_files", str(index), *limits)
 
@@ -212,7 +226,7 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_a_full_disk_is_reported_and_harmless(mounted: Path) -> None:
+def test_a_full_disk_is_reported_and_harmless(mounted: Path, child: Child) -> None:
     index = mounted / "index"
     write(EmbeddedStore(index), [split("old.md", "The old sentence.")])
     said = child("write_plainly", str(index), "2000")
@@ -290,7 +304,7 @@ def foreign() -> Iterator[Path]:
                 path.chmod(0o755)
 
 
-def test_writing_without_rights_is_reported(foreign: Path) -> None:
+def test_writing_without_rights_is_reported(foreign: Path, child: Child) -> None:
     said = child("write_without_rights", str(foreign))
 
     assert said.stdout.startswith("index-unwritable: "), said.stdout + said.stderr
@@ -298,11 +312,11 @@ def test_writing_without_rights_is_reported(foreign: Path) -> None:
     assert child("write_without_rights", str(foreign.parent / "new")).stdout.startswith("index-unwritable: ")
 
 
-def test_reading_needs_no_right_to_write(foreign: Path) -> None:
+def test_reading_needs_no_right_to_write(foreign: Path, child: Child) -> None:
     assert child("read_without_rights", str(foreign)).stdout == "read 1 1\n"
 
 
-def test_a_damaged_index_that_cannot_be_rebuilt_says_so(foreign: Path) -> None:
+def test_a_damaged_index_that_cannot_be_rebuilt_says_so(foreign: Path, child: Child) -> None:
     part = next((foreign / "generations" / "000001" / "lexical").glob("*.idx"))
     part.chmod(0o644)
     part.write_bytes(b"nonsense")
