@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from .three_nodes import ThreeNodes, three_nodes
+
+# Ray's workers give way to all other processes, so that beside other tests they would hardly ever have their turn.
+os.environ.update({"RAY_worker_niceness": "0"})
 
 _HERE = Path(__file__).parent
 _running: dict[ThreeNodes, ExitStack] = {}

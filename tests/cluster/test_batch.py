@@ -1,4 +1,4 @@
-"""`quoth cluster batch`, twice on a Ray that it starts itself: the same lines as `quoth batch`, and how it fails."""
+"""`quoth cluster batch`, once on a Ray that it starts itself: the same lines as `quoth batch`, and how it fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from doors.command_line import HASH, PATIENCE, Ran, failed, finish, run, start
+from doors.command_line import PATIENCE, Ran, failed, finish, run, start
 from doors.small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus, ingest_small_corpus
 from quoth.cluster.batch_driver import CHUNK
 
@@ -28,8 +28,7 @@ def deadly(self, question, **rest):
         os._exit(1)
     return ask(self, question, **rest)
 
-if "RAY_RAYLET_PID" in os.environ:  # in the processes that Ray starts, and not in the one that asks them
-    Quoth.ask = deadly
+Quoth.ask = deadly
 """
 
 
@@ -38,8 +37,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> SmallCorpus:
     return ingest_small_corpus(tmp_path_factory.mktemp("small"))
 
 
-def _on_cluster(*arguments: str | Path, stdin: str = "", **variables: str) -> Ran:
-    program = start("cluster", "batch", *arguments, "--workers", "2", variables={**HASH, **variables})
+def _on_cluster(*arguments: str | Path, stdin: str = "") -> Ran:
+    program = start("cluster", "batch", *arguments, "--workers", "2")
     return finish(program, stdin.encode())
 
 
@@ -63,13 +62,13 @@ def test_lines_and_words_are_those_of_the_plain_command(small: SmallCorpus) -> N
 def test_questions_that_kill_their_process_fail_by_name_and_the_next_run_goes_on_there(
     small: SmallCorpus, cluster: ThreeNodes, tmp_path: Path
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text(DEADLY, encoding="utf-8")
     questions, out = tmp_path / "questions.txt", tmp_path / "run.jsonl"
     lines = [CANOLA] * (2 * CHUNK) + [HALVORSEN] + [WHEAT] * CHUNK
     questions.write_text("\n".join(lines), encoding="utf-8")
     words = (questions, "-o", out, "--index", small.index, "--retries", "1")
 
-    ran = _on_cluster(*words, PYTHONPATH=str(tmp_path))
+    with cluster.altered(DEADLY, *cluster.nodes()):
+        ran = _on_cluster(*words, "--address", cluster.address)
 
     assert failed(ran, f"question {2 * CHUNK + 1} and those right after it could not be answered", "goes on there")
     assert out.read_bytes().count(b"\n") == 2 * CHUNK

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,24 @@ from .three_nodes import ThreeNodes
 SHARDS = 3
 FEW = ("--workers", "2")
 """Processes take a while to start, and the cluster has more processors than the machine."""
-DOCUMENTS, SENTENCES = 12, 1_100
-"""Of the large corpus: two of these documents do not fit into one part."""
+DOCUMENTS, SENTENCES = 8, 100
+"""Of the corpus whose ingest is interrupted: with two workers, each of so few documents is a part of its own."""
 CHILD = Path(__file__).with_name("ingest_child.py")
+HELD_BACK = """\
+import time
+from pathlib import Path
+from quoth.cluster.embedding_pipeline import EmbedBatches
+
+embed = EmbedBatches.embed
+
+def held_back(self, batch):
+    while batch.runs[0].run.file.doc_id == "00.md" and not Path({go!r}).exists():
+        time.sleep(0.02)
+    return embed(self, batch)
+
+EmbedBatches.embed = held_back
+"""
+"""On nodes that run this, one document is not embedded before there is a certain file."""
 
 
 def cluster_ingest(folder: Path, output: Path | str, *options: str, variables: Mapping[str, str] = HASH) -> Ran:
@@ -119,7 +135,7 @@ def same_answers(plain: Path, output: Path | str) -> bool:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Enough sentences that somebody can come in between."""
+    """Enough documents that somebody can come in between."""
     text = "\n\n".join(f"Sentence {number} of a document says {number * 7} about it." for number in range(SENTENCES))
     files = {f"{number:02d}.md": f"# Number {number}\n\n{text}" for number in range(DOCUMENTS)}
     return write_files(tmp_path_factory.mktemp("corpus") / "large", files)
@@ -142,6 +158,13 @@ def child(folder: Path, output: Path, address: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
         env=environment({}),
     )
+
+
+@contextmanager
+def held_back(cluster: ThreeNodes, go: Path) -> Iterator[None]:
+    """Let no ingest in the block end before the file is there."""
+    with cluster.altered(HELD_BACK.format(go=str(go)), *cluster.nodes()):
+        yield
 
 
 def until_some_is_kept(program: subprocess.Popen[bytes], output: Path) -> int:
@@ -173,10 +196,11 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
     cluster: ThreeNodes, large: Path, digest: str, tmp_path: Path
 ) -> None:
     output = tmp_path / "shards"
-    program = child(large, output, cluster.address)
-    until_some_is_kept(program, output)
-    program.send_signal(signal.SIGKILL)
-    program.communicate()
+    with held_back(cluster, tmp_path / "go"):
+        program = child(large, output, cluster.address)
+        until_some_is_kept(program, output)
+        program.send_signal(signal.SIGKILL)
+        program.communicate()
     assert not (output / manifest.NAME).exists()
     kept = len(list(output.glob("work/*/shard-*/*.json")))
 
@@ -194,11 +218,12 @@ def test_a_node_that_dies_costs_time_and_nothing_else(
     cluster: ThreeNodes, large: Path, digest: str, tmp_path: Path
 ) -> None:
     output = tmp_path / "shards"
-    program = child(large, output, cluster.address)
-    until_some_is_kept(program, output)
-    cluster.kill(cluster.nodes()[-1])
-
-    ran = finish(program)
+    with held_back(cluster, tmp_path / "go"):
+        program = child(large, output, cluster.address)
+        until_some_is_kept(program, output)
+        cluster.kill(cluster.nodes()[-1])
+        (tmp_path / "go").touch()
+        ran = finish(program)
 
     assert ran.code == 0, ran.talk
     assert ran.object["digest"] == digest
@@ -238,11 +263,10 @@ BLIND = "from quoth.stores import locations\nlocations._FolderLocation.get = lam
 
 
 def test_a_node_that_does_not_see_the_output_is_named(cluster: ThreeNodes, tmp_path: Path) -> None:
-    write_files(tmp_path, {"sitecustomize.py": BLIND, "corpus/a.md": "Sow it."})
-    other = cluster.add({"PYTHONPATH": str(tmp_path)})
+    corpus = write_files(tmp_path / "corpus", {"a.md": "Sow it."})
 
-    ran = cluster_ingest(tmp_path / "corpus", tmp_path / "shards", "--address", cluster.address, *FEW)
-    cluster.kill(other)
+    with cluster.altered(BLIND, cluster.nodes()[-1]):
+        ran = cluster_ingest(corpus, tmp_path / "shards", "--address", cluster.address, *FEW)
 
     assert failed(ran, "does not see what is written to", "Give every node the same folder")
     assert {path.name for path in (tmp_path / "shards").iterdir()} == {lock.NAME}
@@ -250,11 +274,11 @@ def test_a_node_that_does_not_see_the_output_is_named(cluster: ThreeNodes, tmp_p
 
 def test_ctrl_c_says_how_to_go_on(cluster: ThreeNodes, large: Path, tmp_path: Path) -> None:
     output = tmp_path / "shards"
-    program = start("cluster", "ingest", large, "--output", output, "--address", cluster.address, *FEW)
-    until_some_is_kept(program, output)
-    program.send_signal(signal.SIGINT)
-
-    ran = finish(program)
+    with held_back(cluster, tmp_path / "go"):
+        program = start("cluster", "ingest", large, "--output", output, "--address", cluster.address, *FEW)
+        until_some_is_kept(program, output)
+        program.send_signal(signal.SIGINT)
+        ran = finish(program)
 
     assert (ran.code, ran.data) == (130, b"")
     assert ran.talk.startswith("interrupted: "), ran.talk

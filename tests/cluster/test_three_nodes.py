@@ -6,7 +6,8 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 from doors.command_line import HASH, PATIENCE, failed, finish, run, start
 from doors.small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus, ingest_small_corpus
+from quoth.cluster.batch_driver import CHUNK
 from quoth.stores.embedded import EmbeddedStore
 from stores.replay import ReplayEmbedder, documents_of
 from stores.shards import write_shards
@@ -21,6 +23,22 @@ from stores.shards import write_shards
 from .three_nodes import ThreeNodes
 
 KINDS = (CANOLA, WHEAT, HALVORSEN, "?!", "Is durum exempt?", "Aerate the bin every week.")
+HANGING = """\
+import time
+from pathlib import Path
+from quoth.library import Quoth
+
+ask, out = Quoth.ask, Path({out!r})
+
+def hanging(self, question, **rest):
+    if out.exists() and out.stat().st_size:
+        Path({hangs!r}).touch()
+        time.sleep(3600)
+    return ask(self, question, **rest)
+
+Quoth.ask = hanging
+"""
+"""On the node that runs this, no question is answered from the first line of the output on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +67,8 @@ def shards(corpus: SmallCorpus) -> Path:
 
 @pytest.fixture(scope="module")
 def asked(corpus: SmallCorpus, shards: Path) -> Asked:
-    return _asked(corpus, shards, 1_500)
-
-
-def _asked(corpus: SmallCorpus, shards: Path, many: int) -> Asked:
-    questions = corpus.folder.parent / f"{many}.jsonl"
-    lines = [json.dumps({"id": f"q{at}", "question": f"{KINDS[at % 6]}{' ?' * (at % 5)}"}) for at in range(many)]
+    questions = corpus.folder.parent / "questions.jsonl"
+    lines = [json.dumps({"id": f"q{at}", "question": f"{KINDS[at % 6]}{' ?' * (at % 5)}"}) for at in range(20 * CHUNK)]
     lines[40] = "no question"
     questions.write_text("\n".join(lines) + "\n", encoding="utf-8")
     plain = run("batch", questions, "--index", corpus.index)
@@ -78,45 +92,44 @@ def _batch(asked: Asked, cluster: ThreeNodes, out: Path, *arguments: str) -> sub
     return start(*words, "--workers", "3", *arguments)
 
 
-def _wait_until(happened: Callable[[], bool], program: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not happened():
-        assert program.poll() is None, finish(program).talk
-        assert time.monotonic() < end, "it hangs"
-        time.sleep(0.02)
+@contextmanager
+def _in_the_middle(asked: Asked, cluster: ThreeNodes, out: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A batch with answers written, and with questions at the last node, which does not come back with them."""
+    hangs = out.with_name("hangs")
+    with cluster.altered(HANGING.format(out=str(out), hangs=str(hangs)), cluster.nodes()[-1]):
+        program = _batch(asked, cluster, out, *arguments)
+        end = time.monotonic() + PATIENCE
+        while not hangs.exists():
+            assert program.poll() is None, finish(program).talk
+            assert time.monotonic() < end, "it hangs elsewhere"
+            time.sleep(0.02)
+        yield program
 
 
 def _lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+    return path.read_bytes().count(b"\n")
 
 
-@pytest.mark.parametrize(("placement", "many"), [("whole", 1_500), ("spread", 500)])
-def test_a_batch_survives_a_node(
-    placement: str, many: int, cluster: ThreeNodes, corpus: SmallCorpus, shards: Path, tmp_path: Path
-) -> None:
-    asked, out = _asked(corpus, shards, many), tmp_path / "run.jsonl"
-    program = _batch(asked, cluster, out, "--placement", placement)
-    _wait_until(lambda: _lines(out) > 50, program)
+@pytest.mark.parametrize("placement", ["whole", "spread"])
+def test_a_batch_survives_a_node(placement: str, cluster: ThreeNodes, asked: Asked, tmp_path: Path) -> None:
+    out = tmp_path / "run.jsonl"
+    with _in_the_middle(asked, cluster, out, "--placement", placement) as program:
+        cluster.kill(cluster.nodes()[-1])
+        ran = finish(program)
 
-    cluster.kill(cluster.nodes()[-1])
-    left = asked.count - _lines(out)
-    ran = finish(program)
-
-    assert left > 0, "it was over before the node was killed"
     assert (ran.code, ran.talk) == (1, asked.problems)
     assert out.read_bytes() == asked.lines
 
 
 def test_a_batch_goes_on_where_it_was_killed(cluster: ThreeNodes, asked: Asked, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
-    program = _batch(asked, cluster, out)
-    _wait_until(lambda: _lines(out) > 100, program)
-    program.kill()
-    finish(program)
+    with _in_the_middle(asked, cluster, out) as program:
+        program.kill()
+        finish(program)
     held = _lines(out)
     ran = finish(_batch(asked, cluster, out))
 
-    assert 100 < held < asked.count
+    assert 0 < held < asked.count
     assert (ran.code, out.read_bytes()) == (1, asked.lines)
     assert ran.talk == f"{out} held {held:,} answers, {asked.count - held:,} were added\n{asked.problems}"
 
@@ -133,11 +146,8 @@ def test_nobody_at_the_address_is_said_at_once(asked: Asked, tmp_path: Path) -> 
 
 
 def test_a_node_with_another_version_of_quoth_is_named(cluster: ThreeNodes, asked: Asked, tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import quoth\nquoth.__version__ = '0.0.7'\n", encoding="utf-8")
-    other = cluster.add({"PYTHONPATH": str(tmp_path)})
-
-    ran = finish(_batch(asked, cluster, tmp_path / "run.jsonl"))
-    cluster.kill(other)
+    with cluster.altered("import quoth\nquoth.__version__ = '0.0.7'\n", cluster.nodes()[-1]):
+        ran = finish(_batch(asked, cluster, tmp_path / "run.jsonl"))
 
     assert failed(ran, "runs Quoth 0.0.7", "Install the same versions")
     assert not (tmp_path / "run.jsonl").exists()

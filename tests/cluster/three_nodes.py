@@ -1,7 +1,7 @@
 """A real cluster of three nodes on this machine, in a process of its own.
 
 Ray's warnings are not ours, and its processes must be gone whatever happens to the tests. Started as a program, it
-obeys lines on standard input (`kill 1`, `add {}`, `nodes`, `stop`) and answers each with a line of JSON. It ends with
+obeys lines on standard input (`kill 1`, `add`, `nodes`, `stop`) and answers each with a line of JSON. It ends with
 all its nodes when its input ends.
 """
 
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ _QUICK_TO_NOTICE = {
     "health_check_timeout_ms": 2000,
 }
 """Ray takes some fifteen seconds to call a node dead; a test need not wait for that."""
+_UNASKED = {"no_monitor": True, "include_log_monitor": False}
+"""No test wants more nodes for more work, or the logs of workers: these processes only cost time."""
 
 
 class ThreeNodes:
@@ -36,15 +38,33 @@ class ThreeNodes:
 
     def __init__(self, program: subprocess.Popen[str]) -> None:
         self._program = program
-        self.address: str = self._answer()["address"]
+        told = self._answer()
+        self.address: str = told["address"]
+        self._home = Path(told["home"])
 
     def kill(self, number: int) -> None:
         """SIGKILL for all processes of a node, its workers among them; others keep their numbers."""
         self._tell(f"kill {number}")
 
-    def add(self, variables: Mapping[str, str] | None = None) -> int:
-        """Another node, whose processes have these variables as well; gives its number."""
-        return int(self._tell("add " + json.dumps(variables or {}))["number"])
+    def add(self) -> int:
+        """Another node; gives its number."""
+        return int(self._tell("add")["number"])
+
+    @contextmanager
+    def altered(self, code: str, *numbers: int) -> Iterator[None]:
+        """Let processes of these nodes, as long as the block lasts, run some code when they start.
+
+        Every driver gets processes of its own, so that nobody else sees it.
+        """
+        files = [_folder(self._home, number) / "sitecustomize.py" for number in numbers]
+        for file in files:
+            file.write_text(code, encoding="utf-8")
+        try:
+            yield
+        finally:
+            for file in files:
+                file.unlink()
+                shutil.rmtree(file.with_name("__pycache__"), ignore_errors=True)
 
     def nodes(self) -> list[int]:
         """The numbers of the nodes that were not killed."""
@@ -102,9 +122,9 @@ def main() -> None:
     # Ray keeps everything below this folder, also the address of its newest cluster. Without it Ray takes /tmp/ray for
     # that address, which exists only where Ray ran before.
     os.environ["RAY_TMPDIR"] = str(home)
-    cluster = _Cluster()
+    cluster = _Cluster(home)
     try:
-        print(json.dumps({"address": cluster.address}), file=said, flush=True)
+        print(json.dumps({"address": cluster.address, "home": str(home)}), file=said, flush=True)
         for line in sys.stdin:
             command, _, argument = line.strip().partition(" ")
             if command == "stop":
@@ -120,16 +140,17 @@ def main() -> None:
 
 
 class _Cluster:
-    def __init__(self) -> None:
+    def __init__(self, home: Path) -> None:
         from ray.cluster_utils import Cluster
 
         logging.getLogger("ray").setLevel(logging.ERROR)
-        head = {**_limits(), "_system_config": _QUICK_TO_NOTICE}
+        self._home = home
+        head = {**_limits(), **_UNASKED, "_system_config": _QUICK_TO_NOTICE, "env_vars": self._variables(0)}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._nodes: dict[int, Any] = {0: self._cluster.head_node}
         self._next = 1
         for _ in range(2):
-            self._add({})
+            self._add()
 
     @property
     def address(self) -> str:
@@ -139,17 +160,23 @@ class _Cluster:
         if command == "kill":
             self._kill(int(argument))
         elif command == "add":
-            return {"number": self._add(json.loads(argument))}
+            return {"number": self._add()}
         return {"nodes": sorted(self._nodes)}
 
     def stop(self) -> None:
         for number in sorted(self._nodes, reverse=True):  # the head last
             self._kill(number)
 
-    def _add(self, variables: Mapping[str, str]) -> int:
+    def _add(self) -> int:
         number, self._next = self._next, self._next + 1
-        self._nodes[number] = self._cluster.add_node(**_limits(), env_vars={**os.environ, **variables})
+        self._nodes[number] = self._cluster.add_node(**_limits(), env_vars=self._variables(number))
         return number
+
+    def _variables(self, number: int) -> dict[str, str]:
+        """Of a node, which first looks into a folder of its own for what it imports."""
+        folder = _folder(self._home, number)
+        folder.mkdir()
+        return {**os.environ, "PYTHONPATH": str(folder)}
 
     def _kill(self, number: int) -> None:
         """Workers are children of the node's own process, and would live a moment longer than it does."""
@@ -165,6 +192,10 @@ class _Cluster:
             except psutil.NoSuchProcess:
                 continue
         psutil.wait_procs(workers, timeout=10)
+
+
+def _folder(home: Path, number: int) -> Path:
+    return home / f"node-{number}"
 
 
 def _limits() -> dict[str, Any]:
