@@ -27,9 +27,7 @@ def add(
     per_minute: Annotated[
         int | None,
         typer.Option(
-            min=0,
-            max=MOST_PER_MINUTE,
-            help="Requests a minute; 0 for no limit. Else the setting `service.per_minute`.",
+            min=0, max=MOST_PER_MINUTE, help="Requests a minute; 0 for no limit. Else the setting `service.per_minute`."
         ),
     ] = None,
     state: StateOption = None,

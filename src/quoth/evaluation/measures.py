@@ -136,12 +136,7 @@ def _precision(order: str, judgement: Judgement) -> float:
 
 
 def _overlap(
-    judged: Sequence[Judgement],
-    group: str,
-    *,
-    precise: Callable[[Judgement], bool],
-    prefix: str = "",
-    suffix: str = "",
+    judged: Sequence[Judgement], group: str, *, precise: Callable[[Judgement], bool], prefix: str = "", suffix: str = ""
 ) -> Iterator[Metric]:
     """Yield how far quotes and gold agree over the answerable questions; `precise` selects those for the precision."""
     mean = partial(_mean, judged, group)

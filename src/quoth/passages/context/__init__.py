@@ -21,12 +21,7 @@ from quoth.types import Context, FoundPassage
 
 
 def assemble(
-    found: Sequence[FoundPassage],
-    *,
-    reader: Reader,
-    counter: TokenCounter,
-    settings: ContextSettings,
-    profile: Profile,
+    found: Sequence[FoundPassage], *, reader: Reader, counter: TokenCounter, settings: ContextSettings, profile: Profile
 ) -> Context:
     """Return a context of `found` (best first) within `settings.token_budget` tokens; each block is an exact slice.
 

@@ -13,16 +13,7 @@ from quoth.language.words import count_tokens
 from quoth.passages.context.context_sources import SourceTexts
 from quoth.passages.context.excerpts import Excerpt, joined
 from quoth.protocols import TokenCounter
-from quoth.types import (
-    BlockReason,
-    Context,
-    ContextBlock,
-    FoundPassage,
-    RegionKind,
-    Sentence,
-    Span,
-    Supersession,
-)
+from quoth.types import BlockReason, Context, ContextBlock, FoundPassage, RegionKind, Sentence, Span, Supersession
 
 _SEAM = 2
 """Tokens by which a block's count may change when others stand beside it."""

@@ -17,16 +17,7 @@ import numpy as np
 from quoth.stores import database_rows as shared
 from quoth.stores.database_rows import Row, to_json
 from quoth.stores.query_terms import asked, norm, stems_of, variants
-from quoth.types import (
-    Document,
-    DocumentInfo,
-    Metadata,
-    ModelIdentity,
-    Sentence,
-    SplitDocument,
-    Supersession,
-    Vectors,
-)
+from quoth.types import Document, DocumentInfo, Metadata, ModelIdentity, Sentence, SplitDocument, Supersession, Vectors
 
 # A noncharacter, which no real text holds; where one does all the same, it is doubled.
 _ESCAPE = "\ufdd0"

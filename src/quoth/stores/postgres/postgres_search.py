@@ -150,8 +150,7 @@ def _lexical(allowed: str, *, plain: bool) -> str:
     last = f"(SELECT r.score FROM {{scores}} r ORDER BY r.score DESC OFFSET %(count)s + {_MARGIN - 1} LIMIT 1)"
     mark = f"coalesce({last}, 0)"
     rare = _points(
-        f"tokens t JOIN bounds b ON b.grp = t.grp AND b.rare JOIN sentences s ON s.search @@ t.query{allowed}",
-        plain,
+        f"tokens t JOIN bounds b ON b.grp = t.grp AND b.rare JOIN sentences s ON s.search @@ t.query{allowed}", plain
     )
     return f"""
 rare_scores AS MATERIALIZED ({rare}),

@@ -34,18 +34,7 @@ from quoth.stores.sharded.shard_protocol import (
     shard_name,
     thresholds,
 )
-from quoth.types import (
-    Candidates,
-    Document,
-    DocumentInfo,
-    Filters,
-    IndexInfo,
-    Page,
-    Passage,
-    Query,
-    Sentence,
-    Vectors,
-)
+from quoth.types import Candidates, Document, DocumentInfo, Filters, IndexInfo, Page, Passage, Query, Sentence, Vectors
 
 _Reply = TypeVar("_Reply")
 Key: TypeAlias = tuple[int, int]
