@@ -199,8 +199,8 @@ def _folder(home: Path, number: int) -> Path:
 
 
 def _limits() -> dict[str, Any]:
-    """Two processors each, which need not exist: they only say how many workers a node may have."""
-    return {"num_cpus": 2, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+    """One processor each, which need not exist: Ray starts as many workers for every driver, needed or not."""
+    return {"num_cpus": 1, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
 
 
 if __name__ == "__main__":
