@@ -23,12 +23,20 @@ from .test_pdf import PROSE, texts
 GREY = np.full((80, 60, 3), 200, dtype=np.uint8)
 
 
-def test_a_file_with_a_password_says_so() -> None:
-    locked = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <{'aa' * 32}> /U <{'bb' * 32}> >> /ID [<00> <00>]"
+LOCKED = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <{'aa' * 32}> /U <{'bb' * 32}> >> /ID [<00> <00>]"
 
+
+def test_a_file_with_a_password_says_so() -> None:
     with pytest.raises(UnreadableFile, match="protected by a password") as caught:
-        extract(pdf([Sheet(lines(PROSE))], trailer=locked))
+        extract(pdf([Sheet(lines(PROSE))], trailer=LOCKED))
     assert caught.value.hint
+
+
+def test_a_file_without_pages_is_not_taken_for_the_one_before_it() -> None:
+    with pytest.raises(UnreadableFile, match="protected by a password"):
+        extract(pdf([Sheet(lines(PROSE))], trailer=LOCKED))
+    with pytest.raises(UnreadableFile, match="not a PDF, or it is damaged"):
+        extract(pdf([]))
 
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.7\n", b"hello", b"%PDF-1.4\n" + b"\xff" * 2_000])

@@ -77,6 +77,8 @@ def extract(data: bytes, extend: Callable[[float], object] = lambda _seconds: No
 
 
 def _opened(data: bytes) -> pypdfium.PdfDocument:
+    # A file without pages leaves PDFium's last error as it was: that of an earlier file. This makes it "no PDF".
+    pdfium.FPDF_LoadMemDocument(b"", 0, None)
     try:
         return pypdfium.PdfDocument(data)
     except pypdfium.PdfiumError as error:
