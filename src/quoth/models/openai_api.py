@@ -150,8 +150,7 @@ class OpenAiApi:
         try:
             reply = self._fetched(path, content, seconds=seconds, most=limits.reply_bytes)
         except (TimeoutError, httpx.TimeoutException):
-            bound = limits.seconds if limits.whole is None else min(limits.whole, limits.seconds)
-            message = f"{what} did not finish within {bound:.3g} s{tried}"
+            message = f"{what} did not finish within {limits.seconds:.3g} s{tried}"
             return _Failed(ProviderFault(message, hint=f"{check}, or raise {self._service.section}.seconds."), backoff)
         except (httpx.HTTPError, OSError, UnicodeError) as error:  # UnicodeError: an impossible host name
             why = _cleaned(self._redact(str(error))) or type(error).__name__
