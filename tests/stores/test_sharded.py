@@ -143,6 +143,23 @@ def test_the_candidates_are_those_of_one_index(
         several.close()
 
 
+def test_scores_are_those_of_one_index_where_the_logarithm_is_rounded_either_way(tmp_path: Path) -> None:
+    """Of 18 sentences 6 hold `plants`: the C library's logarithm in single precision is not the nearest number."""
+    texts = (
+        "soil soil; soil soil e-mail soil plants soil kg/ha soil soil; kg/ha; kg/ha; canola; soil soil",
+        "soil e-mail; soil soil soil; plants soil soil soil wheat soil the soil soil; soil soil soil plants the",
+        "soil canola soil 6.0-7.0 soil 6.0-7.0 the e-mail soil; 6.0-7.0 6.0-7.0 soil soil soil soil soil soil soil",
+        "rates lime soil soil; soil soil soil soil; 6.0-7.0 plants; 6.0-7.0 soil kg/ha plants",
+        "e-mail soil soil e-mail soil soil soil soil kg/ha; soil wheat soil 6.0-7.0 soil e-mail soil 6.0-7.0 plants",
+    )
+    documents = [split(f"{number}.md", *text.split("; ")) for number, text in enumerate(texts)]
+    one, several = both(tmp_path, documents, shards=2, smallest_partition=2)
+    terms = (("wheat", "6.0-7.0"), ("wheat",), ("soil",), ("unheard", "wheat", "plants"), ("plants",))
+    query = Query(vector=None, terms=terms, candidates=18, filters=NO_FILTERS)
+
+    assert described(search(several, query)) == described(search(one, query))
+
+
 def test_equal_scores_at_the_cut_are_settled_as_in_one_index(tmp_path: Path) -> None:
     documents = [split(f"{number}.md", *["Same."] * 7) for number in range(24)]
     one, several = both(tmp_path, documents, shards=4, smallest_partition=16)  # eight parts in one, two in each of four

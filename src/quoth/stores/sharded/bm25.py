@@ -6,6 +6,7 @@ first, as they are in each of its segments: of three tokens or more, the last bi
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -18,6 +19,8 @@ from quoth.stores.sharded.shard_protocol import QueryWeights, WeighedVariant
 
 _K1, _B = np.float32(1.2), np.float32(0.75)
 _ONE = np.float32(1)
+_LOG = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(("logf", ctypes.CDLL(None)))
+"""The C library's logarithm, which tantivy calls too: its last bit is not always that of a more exact one."""
 
 
 def lookups(groups: Sequence[Sequence[Variant]]) -> tuple[Variant, ...]:
@@ -116,5 +119,5 @@ def token_weight(evidence: int, held: int, boost: float) -> float:
     """Return tantivy's weight of a token that `held` of `evidence` sentences hold; without boost, that is 1."""
     # As tantivy: a quotient and a logarithm in single precision, then times k1 + 1, then times the boost.
     rare = (np.float32(evidence - held) + np.float32(0.5)) / (np.float32(held) + np.float32(0.5))
-    single = np.float32(np.log(np.float64(_ONE + rare)))
+    single = np.float32(_LOG(_ONE + rare))
     return float(single * (_ONE + _K1) * np.float32(boost))
