@@ -44,7 +44,7 @@ FILES: dict[str, bytes | str] = {
 }
 PAGE = "<html><body><h1>A</h1><p>A row.</p><table><tr><th>a</th></tr><tr><td>2</td></tr></table>"
 WITH_A_PAGE = FILES | {"deep/ünïcode 🌽.html": PAGE}
-"""Read in a process of its own, which takes longer than all else: for what is read, not for what becomes of it."""
+"""With a web page, whose extraction starts a process: only for the tests that are about reading."""
 
 
 @pytest.fixture(autouse=True)

@@ -47,7 +47,7 @@ def held_back(self, batch):
 
 EmbedBatches.embed = held_back
 """
-"""On nodes that run this, one document is not embedded before there is a certain file."""
+"""A node that runs this embeds the document `00.md` only once the file `go` exists."""
 
 
 def cluster_ingest(folder: Path, output: Path | str, *options: str, variables: Mapping[str, str] = HASH) -> Ran:

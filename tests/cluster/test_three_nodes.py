@@ -38,7 +38,7 @@ def hanging(self, question, **rest):
 
 Quoth.ask = hanging
 """
-"""On the node that runs this, no question is answered from the first line of the output on."""
+"""A node that runs this answers no more questions once the output has a line, and makes the file `hangs`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _batch(asked: Asked, cluster: ThreeNodes, out: Path, *arguments: str) -> sub
 
 @contextmanager
 def _in_the_middle(asked: Asked, cluster: ThreeNodes, out: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A batch with answers written, and with questions at the last node, which does not come back with them."""
+    """Yield a batch that has written answers while the last node holds questions that it will never answer."""
     hangs = out.with_name("hangs")
     with cluster.altered(HANGING.format(out=str(out), hangs=str(hangs)), cluster.nodes()[-1]):
         program = _batch(asked, cluster, out, *arguments)

@@ -52,9 +52,9 @@ class ThreeNodes:
 
     @contextmanager
     def altered(self, code: str, *numbers: int) -> Iterator[None]:
-        """Let processes of these nodes, as long as the block lasts, run some code when they start.
+        """Have every process that these nodes start within the block run `code` first.
 
-        Every driver gets processes of its own, so that nobody else sees it.
+        Ray gives each driver processes of its own, so the code reaches no command outside the block.
         """
         files = [_folder(self._home, number) / "sitecustomize.py" for number in numbers]
         for file in files:
@@ -173,7 +173,7 @@ class _Cluster:
         return number
 
     def _variables(self, number: int) -> dict[str, str]:
-        """Of a node, which first looks into a folder of its own for what it imports."""
+        """Return the environment of a node: it imports first from a folder of its own, where `altered` puts code."""
         folder = _folder(self._home, number)
         folder.mkdir()
         return {**os.environ, "PYTHONPATH": str(folder)}
@@ -199,7 +199,7 @@ def _folder(home: Path, number: int) -> Path:
 
 
 def _limits() -> dict[str, Any]:
-    """One processor each, which need not exist: Ray starts as many workers for every driver, needed or not."""
+    """Return the limits of a node. Ray starts a worker for each processor and driver, needed or not: so it has one."""
     return {"num_cpus": 1, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
 
 

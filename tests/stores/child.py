@@ -1,6 +1,6 @@
 """Writes that are meant to die or to fail, each in a process of its own.
 
-`python -m stores.child COMMAND INDEX ...` runs one; `python -m stores.child` runs those that it is told.
+`python -m stores.child COMMAND INDEX ...` runs one; without arguments it reads commands from standard input.
 """
 
 from __future__ import annotations
@@ -143,9 +143,9 @@ COMMANDS = {
 
 
 def obey() -> None:
-    """Run each command that is told, a JSON list a line, in a copy of this process; tell its code and what it said.
+    """Run each command on standard input, a JSON list a line, in a fork; print its exit code, output and errors.
 
-    To import the store takes longer than most commands, and a copy has imported it already.
+    A fork has the store imported already, which takes longer than most commands.
     """
     for line in sys.stdin:
         (read_out, out), (read_err, err) = os.pipe(), os.pipe()  # no files, whose size a command may limit

@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from haystack import Pipeline
+from haystack.components.builders import PromptBuilder
+from haystack.components.joiners import DocumentJoiner
+from haystack.tools import ComponentTool
+from haystack.utils import Secret
 
 from quoth import Quoth
+from quoth.adapters.haystack import QuothRetriever
 from quoth.errors import NoIndex, QuestionError, SettingsError
 
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
 from .conftest import SETTINGS
 
-if TYPE_CHECKING:
-    from haystack import Pipeline
-    from haystack.components.builders import PromptBuilder
-    from haystack.components.joiners import DocumentJoiner
-    from haystack.tools import ComponentTool
-    from haystack.utils import Secret
-
-    from quoth.adapters.haystack import QuothRetriever
-
 MODULE = "quoth.adapters.haystack"
 BOTH = "Sow wheat or canola into soil"
 TEMPLATE = "{% for one in documents %}{{ one.content }} [{{ one.id }}]\n{% endfor %}Question: {{ question }}"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def framework() -> None:
-    """Import it when the first test runs: every worker collects this file, and one runs it."""
-    global Pipeline, PromptBuilder, DocumentJoiner, ComponentTool, Secret, QuothRetriever  # noqa: PLW0603 - as an import at the top
-    from haystack import Pipeline
-    from haystack.components.builders import PromptBuilder
-    from haystack.components.joiners import DocumentJoiner
-    from haystack.tools import ComponentTool
-    from haystack.utils import Secret
-
-    from quoth.adapters.haystack import QuothRetriever
 
 
 def prompting(retriever: QuothRetriever) -> Pipeline:

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import ConfigurableField, RunnableLambda, RunnablePassthrough
+from langchain_core.tools import create_retriever_tool
 from pydantic import ValidationError
 
 from quoth import Quoth
+from quoth.adapters.langchain import QuothRetriever
 
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
 from .conftest import SETTINGS
-
-if TYPE_CHECKING:
-    from langchain_core.callbacks import BaseCallbackHandler
-    from langchain_core.documents import Document
-    from langchain_core.prompts import ChatPromptTemplate
-    from langchain_core.runnables import ConfigurableField, RunnableLambda, RunnablePassthrough
-    from langchain_core.tools import create_retriever_tool
-
-    from quoth.adapters.langchain import QuothRetriever
-
-
-@pytest.fixture(scope="module", autouse=True)
-def framework() -> None:
-    """Import it when the first test runs: every worker collects this file, and one runs it."""
-    global BaseCallbackHandler, Document, ChatPromptTemplate, ConfigurableField  # noqa: PLW0603 - as an import at the top
-    global RunnableLambda, RunnablePassthrough, create_retriever_tool, QuothRetriever  # noqa: PLW0603 - as an import at the top
-    from langchain_core.callbacks import BaseCallbackHandler
-    from langchain_core.documents import Document
-    from langchain_core.prompts import ChatPromptTemplate
-    from langchain_core.runnables import ConfigurableField, RunnableLambda, RunnablePassthrough
-    from langchain_core.tools import create_retriever_tool
-
-    from quoth.adapters.langchain import QuothRetriever
 
 
 def cited(documents: list[Document]) -> str:

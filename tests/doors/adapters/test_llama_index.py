@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
+from llama_index.core.llms import MockLLM
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers import CompactAndRefine
+from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
 
 from quoth import Quoth
+from quoth.adapters.llama_index import QuothRetriever
 from quoth.errors import SettingsError
 
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT
-
-if TYPE_CHECKING:
-    from llama_index.core.llms import MockLLM
-    from llama_index.core.postprocessor import SimilarityPostprocessor
-    from llama_index.core.query_engine import RetrieverQueryEngine
-    from llama_index.core.response_synthesizers import CompactAndRefine
-    from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
-
-    from quoth.adapters.llama_index import QuothRetriever
-
-
-@pytest.fixture(scope="module", autouse=True)
-def framework() -> None:
-    """Import it when the first test runs: every worker collects this file, and one runs it."""
-    global MockLLM, SimilarityPostprocessor, RetrieverQueryEngine, CompactAndRefine  # noqa: PLW0603 - as an import at the top
-    global MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode, QuothRetriever  # noqa: PLW0603 - as an import at the top
-    from llama_index.core.llms import MockLLM
-    from llama_index.core.postprocessor import SimilarityPostprocessor
-    from llama_index.core.query_engine import RetrieverQueryEngine
-    from llama_index.core.response_synthesizers import CompactAndRefine
-    from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
-
-    from quoth.adapters.llama_index import QuothRetriever
 
 
 def test_a_node_leads_to_its_document(quoth: Quoth) -> None:

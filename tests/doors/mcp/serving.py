@@ -9,26 +9,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import anyio
 import httpx2
+from jsonschema import Draft202012Validator
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent
 
 from ..command_line import HASH, PATIENCE, PROGRAM, environment, finish, start
 
-# The SDK is imported where it is used: every worker collects this, and few of them talk to a server.
-if TYPE_CHECKING:
-    from mcp import Client
-    from mcp_types import CallToolResult
-
-    Work = Callable[[Client], Awaitable[None]]
+Work = Callable[[Client], Awaitable[None]]
 
 
 @asynccontextmanager
 async def stdio(index: Path, *, errlog: TextIO, mode: str = "auto") -> AsyncIterator[Client]:
     """A client of a program of its own, over its standard input and output."""
-    from mcp import Client, StdioServerParameters, stdio_client
-
     server = StdioServerParameters(
         command=str(PROGRAM), args=["mcp", "--index", str(index)], env=environment(HASH), cwd=index.parent
     )
@@ -76,9 +73,6 @@ def http(index: Path, *options: str, variables: Mapping[str, str] = HASH) -> Ite
 
 @asynccontextmanager
 async def over_http(url: str, *, token: str | None = None, mode: str = "auto") -> AsyncIterator[Client]:
-    from mcp import Client
-    from mcp.client.streamable_http import streamable_http_client
-
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as connection:
         transport = streamable_http_client(url, http_client=connection)
@@ -98,15 +92,11 @@ def talk_to(opened: Callable[[], Any], work: Work) -> None:
 
 
 def text_of(result: CallToolResult) -> str:
-    from mcp_types import TextContent
-
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
     """The structured content of a call that went well, which fits the schema that the server itself published."""
-    from jsonschema import Draft202012Validator
-
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text_of(result)
     schemas = {one.name: one.output_schema for one in (await client.list_tools()).tools}

@@ -8,19 +8,17 @@ import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
+from mcp import Client
 
 from quoth.http.guard.api_keys import ApiKey, KeyFile, KeyScope
 
 from ..command_line import HASH, PATIENCE, failed, run
 from ..small_corpus import CANOLA, SmallCorpus
 from .serving import Served, called, http, over_http, talk_to
-
-if TYPE_CHECKING:
-    from mcp import Client
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 ACCEPTED = {"Accept": "application/json, text/event-stream"}

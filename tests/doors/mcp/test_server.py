@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -19,6 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from mcp import Client, MCPError
+from mcp_types import CallToolResult
 
 from quoth.errors import IndexDamaged, QuestionError
 from quoth.http.document_catalog import DocumentCatalog
@@ -26,6 +28,16 @@ from quoth.http.guard.api_keys import is_loopback
 from quoth.http.http_faults import client_error, full_error
 from quoth.library import Quoth
 from quoth.mcp import tools
+from quoth.mcp.server import (
+    PAGE,
+    ErrorTextOf,
+    check_arguments,
+    cursor_after,
+    doc_id_before,
+    doc_id_of,
+    server_for,
+    uri_of,
+)
 from quoth.mcp.tools import RetrieveInput, tools_for
 from quoth.output.json_schema import object_schema
 from quoth.types import Document, Outcome
@@ -34,46 +46,15 @@ from ..command_line import PATIENCE, failed, run, write_files
 from ..small_corpus import SmallCorpus
 from .serving import refused, talk_to
 
-if TYPE_CHECKING:
-    from mcp import Client, MCPError
-    from mcp_types import CallToolResult
-
-    from quoth.mcp.server import (
-        PAGE,
-        ErrorTextOf,
-        check_arguments,
-        cursor_after,
-        doc_id_before,
-        doc_id_of,
-        server_for,
-        uri_of,
-    )
-
 HASHED = {"embedding.model_name": "hash"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sdk() -> None:
-    """Import it when the first test runs: every worker collects this file, and one runs it."""
-    global Client, MCPError, PAGE, check_arguments, cursor_after, doc_id_before, doc_id_of, server_for, uri_of  # noqa: PLW0603 - as an import at the top
-    from mcp import Client, MCPError
-
-    from quoth.mcp.server import (
-        PAGE,
-        check_arguments,
-        cursor_after,
-        doc_id_before,
-        doc_id_of,
-        server_for,
-        uri_of,
-    )
+MANY = 2 * PAGE + 20
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Quoth:
     """More documents than two pages hold, some in a folder."""
     place = tmp_path_factory.mktemp("many")
-    names = [f"{'notes/' if number % 5 == 0 else ''}{number:04}.txt" for number in range(2 * PAGE + 20)]
+    names = [f"{'notes/' if number % 5 == 0 else ''}{number:04}.txt" for number in range(MANY)]
     write_files(place / "files", {name: f"Plot {name} was sown.\n" for name in names})
     return Quoth.build(place / "files", index=place / "index", settings=HASHED)
 

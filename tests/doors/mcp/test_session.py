@@ -6,11 +6,13 @@ import json
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import pytest
+from mcp import Client, MCPError
+from mcp_types import TextResourceContents
 
 from quoth import __version__
 from quoth.library import Quoth
@@ -21,22 +23,10 @@ from ..command_line import HASH, PATIENCE, failed, finish, run, start
 from ..small_corpus import CANOLA, FILES, HALVORSEN, SmallCorpus
 from .serving import Served, called, http, over_http, refused, stdio, talk_to, text_of
 
-if TYPE_CHECKING:
-    from mcp import Client, MCPError
-    from mcp_types import TextResourceContents
-
 Opened = Callable[[], Any]
 SOWING = "How deep should canola be sown into moist soil?"
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 TOOLS = ["ask", "retrieve", "verify", "list_documents", "read_span"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sdk() -> None:
-    """Import it when the first test runs: every worker collects this file, and one runs it."""
-    global Client, MCPError, TextResourceContents  # noqa: PLW0603 - as an import at the top
-    from mcp import Client, MCPError
-    from mcp_types import TextResourceContents
 
 
 @pytest.fixture(scope="module")
