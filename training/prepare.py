@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from jsonl import read
-from pairs import context_of
 
 from quoth.library import Quoth, ingest_paths
 from quoth.overrides import Overrides
+from quoth.search.reading import in_context
 from quoth.types import Filters, Question, Sentence
 
 CANDIDATES = 12
@@ -229,13 +229,12 @@ def touches(sentence: Sentence, gold: tuple[tuple[str, int, int], ...]) -> bool:
 
 def candidate(sentence: Sentence, quoth: Quoth, *, gold: tuple[tuple[str, int, int], ...]) -> dict[str, Any]:
     with quoth._store.read() as reader:
-        ((last, _),) = reader.neighbours([sentence])
-    before = last.text if last is not None and last.section == sentence.section else ""
-    heading, before = context_of(sentence.section, before, sentence.text)
+        (beside,) = reader.neighbours([sentence])
+    context = in_context(sentence, beside)
     return {
-        "text": sentence.search_text,
-        "heading": heading,
-        "before": before[-300:],
+        "text": context.text,
+        "heading": context.heading,
+        "before": context.before,
         "label": int(bool(gold)),
         "answer": answering_words(sentence, gold),
     }

@@ -20,7 +20,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +30,20 @@ from jsonl import read
 from network import ReaderNetwork
 from pairs import Pair, encode_pair
 from safetensors.torch import save_file
-from tokenizers import Tokenizer
 from torch import Tensor, nn
+
+from quoth.models.cross_encoder import PairTokenizer
+from quoth.types import SentenceInContext
 
 SEED = 7
 RATE = 3e-5
 WARM_UP = 100
 AVERAGE = 0.999
 BATCH_TOKENS = 3000
-CANDIDATES_A_GROUP = 8
+CANDIDATES_A_GROUP = 5
 CONTEXT_SHARE = 0.6
 """The share of groups that are read with heading and the sentence before; the others learn to do without."""
+NO_CONTEXT = {"heading": "", "before": ""}
 SAVE_EVERY, JUDGE_EVERY = 100, 1000
 _PROCESSOR = Path("/proc/cpuinfo")
 HAS_BFLOAT16 = _PROCESSOR.is_file() and "avx512_bf16" in _PROCESSOR.read_text()
@@ -74,9 +77,7 @@ SHARES = {  # how often a set is seen in one pass: strong labels more often, wea
 class Text:
     """A candidate: its label, and the span of the answering words where they are known."""
 
-    text: str
-    heading: str
-    before: str
+    sentence: SentenceInContext
     label: int
     answer: tuple[int, int] | None
 
@@ -96,9 +97,7 @@ def main() -> int:
     options = _options()
     torch.manual_seed(SEED)
     torch.set_num_threads(options.threads)
-    tokenizer = Tokenizer.from_file(str(options.work / "base" / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = PairTokenizer(options.work / "base" / "tokenizer.json")
     rows = load_rows(options.work / "data")
     groups = [group for name, share in SHARES.items() for group in shared(rows[name, "train"], share)]
     judged = [group for name in SHARES for group in rows[name, "held_out"][:HELD_OUT_A_SET]]
@@ -182,7 +181,7 @@ class Run:
         save_file(tensors, self.folder / "reader.new")
         (self.folder / "reader.new").replace(self.folder / "reader.safetensors")
 
-    def judge(self, tokenizer: Tokenizer, groups: Sequence[Group]) -> None:
+    def judge(self, tokenizer: PairTokenizer, groups: Sequence[Group]) -> None:
         """Score held-out questions with the moving average, and write the measures to the log."""
         current = {name: value.detach().clone() for name, value in self.trained.items()}
         self.network.load_state_dict({**self.network.state_dict(), **self.average})
@@ -212,7 +211,8 @@ def group_of(name: str, row: dict[str, Any]) -> Group:
         name,
         row["question"],
         tuple(
-            Text(one["text"], one["heading"], one["before"], one["label"], one["answer"]) for one in row["candidates"]
+            Text(SentenceInContext(one["text"], one["heading"], one["before"]), one["label"], one["answer"])
+            for one in row["candidates"]
         ),
     )
 
@@ -227,7 +227,7 @@ def schedule(step: int, steps: int, cool_down: int) -> float:
     return level * min(1.0, (steps - step + 1) / cool_down) if cool_down else level
 
 
-def endless(groups: Sequence[Group], tokenizer: Tokenizer) -> Iterator[Batch]:
+def endless(groups: Sequence[Group], tokenizer: PairTokenizer) -> Iterator[Batch]:
     """Batches of about `BATCH_TOKENS`, the same in every run; every group is seen once before any is seen again."""
     around = 0
     while True:
@@ -245,23 +245,16 @@ def endless(groups: Sequence[Group], tokenizer: Tokenizer) -> Iterator[Batch]:
                 batch, tokens = [], 0
 
 
-def encode_group(group: Group, tokenizer: Tokenizer, chance: random.Random) -> tuple[list[Pair], list[int]]:
+def encode_group(group: Group, tokenizer: PairTokenizer, chance: random.Random) -> tuple[list[Pair], list[int]]:
     texts = some_of(group, chance)
     return encode_texts(group.question, texts, tokenizer, context=chance.random() < CONTEXT_SHARE)
 
 
 def encode_texts(
-    question: str, texts: Sequence[Text], tokenizer: Tokenizer, *, context: bool
+    question: str, texts: Sequence[Text], tokenizer: PairTokenizer, *, context: bool
 ) -> tuple[list[Pair], list[int]]:
     pairs = [
-        encode_pair(
-            tokenizer,
-            question,
-            one.text,
-            heading=one.heading if context else "",
-            before=one.before if context else "",
-            answer=one.answer,
-        )
+        encode_pair(tokenizer, question, one.sentence if context else replace(one.sentence, **NO_CONTEXT), one.answer)
         for one in texts
     ]
     return pairs, [one.label for one in texts]
@@ -313,19 +306,19 @@ def score_all(
     for start in range(0, len(order), chunk):
         rows = [pairs[index] for index in order[start : start + chunk]]
         width = max(len(row.ids) for row in rows)
-        ids = torch.tensor([row.ids + [0] * (width - len(row.ids)) for row in rows])
-        types = torch.tensor([row.types + [0] * (width - len(row.ids)) for row in rows])
+        ids = torch.tensor([[*row.ids] + [0] * (width - len(row.ids)) for row in rows])
+        types = torch.tensor([[*row.types] + [0] * (width - len(row.ids)) for row in rows])
         mask = torch.tensor([[1] * len(row.ids) + [0] * (width - len(row.ids)) for row in rows])
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=HAS_BFLOAT16):
             pair_scores, token_scores = network(ids, types, mask)
         scores.append(pair_scores)
-        marks.append((token_scores, torch.tensor([row.marks + [-1] * (width - len(row.ids)) for row in rows])))
+        marks.append((token_scores, torch.tensor([[*row.marks] + [-1] * (width - len(row.ids)) for row in rows])))
     back = torch.empty(len(order), dtype=torch.long)
     back[torch.tensor(order)] = torch.arange(len(order))
     return torch.cat(scores)[back], marks
 
 
-def measured(network: ReaderNetwork, tokenizer: Tokenizer, groups: Sequence[Group]) -> dict[str, Any]:
+def measured(network: ReaderNetwork, tokenizer: PairTokenizer, groups: Sequence[Group]) -> dict[str, Any]:
     """hit@1, AUROC of the best score and the loss, each set counting the same."""
     by_set: dict[str, list[tuple[list[float], list[int], float]]] = defaultdict(list)
     with torch.no_grad():

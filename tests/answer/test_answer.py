@@ -12,7 +12,7 @@ from quoth.errors import OffsetMismatch
 from quoth.types import Citation, Document, Evidence, Metadata, Quote, RegionKind, Sentence, Span
 
 TEXT = "Sow in:\r\n\r\n- spring at 2.5 cm"
-ABOUT = Metadata("Guide", "ccr", None, "2022-04-01", (), "en", {})
+ABOUT = Metadata("Guide", "ccr", None, "2022-04-01", (), "en", {}, False)
 DOCUMENT = Document("a.md", TEXT, hashlib.sha256(TEXT.encode()).hexdigest(), "0" * 64, "utf-8", "markdown", "", ABOUT)
 
 
@@ -35,11 +35,32 @@ def cited(*found: Evidence, profile: str = "general") -> tuple[Citation, ...]:
 def test_a_citation_carries_the_sentence_and_what_is_known_of_its_document() -> None:
     one = evidence(quote("spring at 2.5 cm"), lead=quote("Sow in:"))
 
-    assert cited(one) == (Citation(one.sentence, 0.75, DOCUMENT.sha256, ABOUT, None, "a.md:0-7", None),)
+    known = (DOCUMENT.sha256, ABOUT, None, "a.md:0-7", None, None)
+    assert cited(one) == (Citation(one.sentence, 0.75, *known, "spring at 2.5 cm", "Sow in:"),)
 
 
 def test_authority_is_given_where_the_profile_knows_it() -> None:
     assert cited(evidence(quote("spring")), profile="governance")[0].authority == "binding"
+
+
+@pytest.mark.parametrize(
+    ("form", "sheet", "cells"),
+    [
+        ("xlsx", "Sheet1", "Sheet1!A5:B5"),
+        ("xlsx", "Ann's seed", "'Ann''s seed'!A5:B5"),
+        ("csv", "", "A5:B5"),
+        ("docx", "Sheet1", None),
+    ],
+)
+def test_a_row_of_a_spreadsheet_names_its_cells(form: str, sheet: str, cells: str | None) -> None:
+    text = "A4\n\nA4:B4\n\nA5:B5\n\nrye | 2.5 cm"
+    document = Document("a.md", text, "0" * 64, "0" * 64, "", form, "", ABOUT)
+    row = Quote(Span(18, len(text)), "rye | 2.5 cm")
+    section = (sheet,) if sheet else ()
+    sentence = Sentence("a.md", row, RegionKind.TABLE_ROW, section=section, lead=None, page=None, ocr=None, tags={})
+
+    (found,) = cite([Evidence(sentence, 0.75, None)], {"a.md": document}, load_profile("general"))
+    assert found.cells == cells
 
 
 def test_nothing_to_cite_gives_no_citation() -> None:

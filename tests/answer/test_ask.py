@@ -309,7 +309,7 @@ def test_the_trace_shows_every_check_by_name(guides: Desk) -> None:
 
 
 def test_the_notes_tell_what_was_found(guides: Desk) -> None:
-    asked = guides.explain("At what depth is canola seed sown?", rerank__topk="3")
+    asked = guides.explain("At what depth is canola seed sown?", rerank__kind="late", rerank__topk="3")
     notes = asked.outcome.notes
 
     assert notes.k_initial >= len(asked.trace.ranked) == notes.rerank_topk == 3

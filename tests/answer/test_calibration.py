@@ -6,11 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from quoth.answer.calibration import calibrated, check_calibration, circumstances, threshold_in_force
+from quoth.answer.calibration import (
+    calibrated,
+    check_calibration,
+    circumstances,
+    settings_in_force,
+    threshold_in_force,
+)
 from quoth.errors import CalibrationError
 from quoth.overrides import with_strings
 from quoth.settings import CalibrationSettings, Settings, setting_keys
-from quoth.types import ModelIdentity
+from quoth.types import Filters, ModelIdentity
 
 MODEL = ModelIdentity("minilm", "r1", "fp32", 384)
 PROFILE = ("general", "name: general\n")
@@ -28,7 +34,7 @@ def made(*, threshold: float = 0.5, slope: float = 1.0, intercept: float = 0.0) 
 @pytest.mark.parametrize("score", SCORES)
 def test_without_a_calibration_a_confidence_stays_what_it_is(score: float) -> None:
     assert calibrated(score, CalibrationSettings()) == score
-    assert threshold_in_force(Settings()) == Settings().decision.abstain_score_thresh
+    assert threshold_in_force(CalibrationSettings(), plain=0.4) == 0.4
 
 
 @pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.01, -3.0), (8.0, 20.0), (50.0, -700.0)])
@@ -43,10 +49,29 @@ def test_the_plain_map_leaves_scores_alone_but_for_the_ends() -> None:
     assert [calibrated(score, made()) for score in SCORES] == pytest.approx(SCORES, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("filters", "degraded", "shards", "holds"),
+    [
+        (Filters(), (), (), True),
+        (Filters(doc_ids="a.md"), ("rerank",), (), True),
+        (Filters(), ("dense",), (), False),
+        (Filters(), (), ("shard 1 of 2",), False),
+        (Filters(regions="references"), (), (), False),
+    ],
+)
+def test_a_calibration_holds_for_whole_searches_of_the_whole_text(
+    filters: Filters, degraded: tuple[str, ...], shards: tuple[str, ...], holds: bool
+) -> None:
+    settings = replace(Settings(), calibration=made())
+    in_force = settings_in_force(settings, filters, degraded=degraded, missing_shards=shards)
+
+    assert in_force.calibration == (settings.calibration if holds else CalibrationSettings())
+
+
 def test_the_calibrated_threshold_takes_the_place_of_the_plain_one() -> None:
     settings = replace(Settings(), calibration=made(threshold=0.6, slope=2.0, intercept=-1.0))
 
-    assert threshold_in_force(settings) == calibrated(0.6, settings.calibration)
+    assert threshold_in_force(settings.calibration, plain=0.4) == calibrated(0.6, settings.calibration)
 
 
 @pytest.mark.parametrize("score", [0.0, 0.31, 0.59994, 0.59996, 0.6, 0.95])
@@ -54,7 +79,7 @@ def test_the_calibrated_threshold_takes_the_place_of_the_plain_one() -> None:
 def test_the_same_questions_reach_the_threshold_before_and_after_the_map(score: float, slope: float) -> None:
     settings = replace(Settings(), calibration=made(threshold=0.59995, slope=slope, intercept=-0.3))
 
-    reached = calibrated(score, settings.calibration) >= threshold_in_force(settings)
+    reached = calibrated(score, settings.calibration) >= threshold_in_force(settings.calibration, plain=0.4)
     assert reached == (score >= 0.59995)
 
 
@@ -105,7 +130,7 @@ def test_what_changes_no_confidence_may_change(assignment: str) -> None:
 
 def test_every_other_setting_is_part_of_what_it_was_made_for() -> None:
     sections = {"retrieval", "rerank", "selection", "decision"}
-    free = {"retrieval.max_question_characters"}
+    free = {"retrieval.max_question_characters", "rerank.model", "rerank.download"}  # the confidence names the model
 
     assert {key for key in setting_keys() if key.partition(".")[0] in sections} - free <= now().keys()
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from quoth.answer.confidence import answer_features, confidence_of
+from quoth.answer.doubts import NO_DOUBTS
 from quoth.domain.profile import load_profile
 from quoth.search.logistic import Logistic
 from quoth.search.question_analysis import analyse
@@ -71,7 +72,9 @@ def test_names_and_numbers_that_the_best_sentences_do_not_mention_are_missing() 
 
 
 def test_every_term_is_shown_and_they_add_up() -> None:
-    found = confidence_of([ranked(0, 0.8), ranked(3, 0.4)], analysis=analysis(), encoded=ENCODED, model=MODEL)
+    found = confidence_of(
+        [ranked(0, 0.8), ranked(3, 0.4)], analysis=analysis(), encoded=ENCODED, doubts=NO_DOUBTS, model=MODEL
+    )
 
     assert list(found.terms) == ["intercept", *MODEL.weights]
     assert found.value == pytest.approx(1 / (1 + math.exp(-sum(found.terms.values()))), abs=1e-6)
@@ -79,21 +82,25 @@ def test_every_term_is_shown_and_they_add_up() -> None:
 
 def test_a_missing_name_lowers_the_confidence() -> None:
     asked = analysis("Did Acme sow deep?")
-    with_name = confidence_of([ranked(0, 0.8, "Acme sows.")], analysis=asked, encoded=ENCODED, model=MODEL)
-    without = confidence_of([ranked(0, 0.8, "They sow.")], analysis=asked, encoded=ENCODED, model=MODEL)
+    with_name = confidence_of(
+        [ranked(0, 0.8, "Acme sows.")], analysis=asked, encoded=ENCODED, doubts=NO_DOUBTS, model=MODEL
+    )
+    without = confidence_of(
+        [ranked(0, 0.8, "They sow.")], analysis=asked, encoded=ENCODED, doubts=NO_DOUBTS, model=MODEL
+    )
 
     assert without.value < with_name.value
 
 
 def test_the_order_of_the_sentences_does_not_matter() -> None:
     found = [ranked(9, 0.5), ranked(0, 0.8), ranked(5, 0.5)]
-    one = confidence_of(found, analysis=analysis(), encoded=ENCODED, model=MODEL)
+    one = confidence_of(found, analysis=analysis(), encoded=ENCODED, doubts=NO_DOUBTS, model=MODEL)
 
-    assert confidence_of(found[::-1], analysis=analysis(), encoded=ENCODED, model=MODEL) == one
+    assert confidence_of(found[::-1], analysis=analysis(), encoded=ENCODED, doubts=NO_DOUBTS, model=MODEL) == one
 
 
 def test_without_a_model_the_best_fused_score_stands_for_it() -> None:
-    found = confidence_of([ranked(0, 0.8)], analysis=analysis(), encoded=ENCODED, model=None)
+    found = confidence_of([ranked(0, 0.8)], analysis=analysis(), encoded=ENCODED, doubts=NO_DOUBTS, model=None)
 
     assert (found.value, found.terms) == (0.1, {})
 
@@ -101,8 +108,8 @@ def test_without_a_model_the_best_fused_score_stands_for_it() -> None:
 def test_without_support_the_model_is_not_asked() -> None:
     unread = replace(ranked(0, 0.8), support=None)
 
-    assert confidence_of([unread], analysis=analysis(), encoded=ENCODED, model=MODEL).value == 0.1
+    assert confidence_of([unread], analysis=analysis(), encoded=ENCODED, doubts=NO_DOUBTS, model=MODEL).value == 0.1
 
 
 def test_nothing_found_gives_no_confidence() -> None:
-    assert confidence_of([], analysis=analysis(), encoded=ENCODED, model=MODEL).value == 0.0
+    assert confidence_of([], analysis=analysis(), encoded=ENCODED, doubts=NO_DOUBTS, model=MODEL).value == 0.0

@@ -45,7 +45,7 @@ def states(
     opening = Quote(Span(0, len(lead)), lead) if lead else None
     quote = Quote(Span(start, start + len(text)), text)
     sentence = Sentence(doc, quote, kind, section, opening, page=None, ocr=None, tags={})
-    return Statement(sentence, doc.removesuffix(".md").title(), authority, in_force)
+    return Statement(sentence, doc.removesuffix(".md").title(), authority, authority_guessed=False, in_force=in_force)
 
 
 class Pair(NamedTuple):
@@ -718,6 +718,7 @@ def everything(path: Path, authority: str) -> list[Statement]:
             ),
             path.stem,
             authority,
+            authority_guessed=False,
             in_force=not (path.stem == "declaration-ccr" and region.section[-1:] == ("Section 7.3 Fences and Walls",)),
         )
         for region, spans in split(text, format="markdown")

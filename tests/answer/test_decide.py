@@ -11,16 +11,17 @@ import pytest
 
 from quoth.answer.decision import (
     CHECKS,
-    ONE_PAGE,
     Case,
     decide,
     insufficient_support,
+    is_sure,
     low_confidence,
     no_results,
     superseded_only,
     ungrounded_number,
     unknown_entity,
 )
+from quoth.answer.doubts import ONE_PAGE, Sources, doubts_of
 from quoth.documents.files import SourceFile
 from quoth.documents.split_document import ExtractedFile, split_document
 from quoth.domain.profile import load_profile
@@ -31,6 +32,7 @@ from quoth.settings import RetrievalSettings
 from quoth.types import (
     NO_FILTERS,
     Candidate,
+    Confidence,
     Evidence,
     Extract,
     Filters,
@@ -76,21 +78,29 @@ def case(
     confidence: float = 0.9,
     filters: Filters = NO_FILTERS,
     profile: str = "general",
+    sure: bool = False,
 ) -> Case:
     """A case over a library of `documents`, in which `quotes` (document id, text) were selected."""
     texts = {"a.md": "Sow at 2.5 cm."} if documents is None else documents
     library = {doc_id: _split(doc_id, text) for doc_id, text in texts.items()}
     evidence = tuple(Evidence(_sentence(doc_id, texts[doc_id], text), 0.9, None) for doc_id, text in quotes)
     ranked = tuple(Ranked(Candidate(one.sentence, 0.9, 0.9, (), b""), 0, 0.9, 0.9, 0.9, None) for one in evidence)
+    analysis = analyse(Question("1", question, filters), profile=load_profile(profile), settings=RetrievalSettings())
+    sources = Sources(
+        quoted=tuple(one.sentence for one in evidence),
+        documents=tuple(library[doc_id].document for doc_id in dict.fromkeys(doc_id for doc_id, _ in quotes)),
+        reader=cast(Reader, Library(list(library.values()))),
+    )
     return Case(
-        analysis=analyse(Question("1", question, filters), profile=load_profile(profile), settings=RetrievalSettings()),
+        analysis=analysis,
         ranked=ranked,
-        selection=Selection(evidence, ranked if supporting is None else ranked[:1] * supporting, 0.0, 0.0),
+        selection=Selection(evidence, ranked if supporting is None else ranked[:1] * supporting, (), 0.0, 0.0),
         confidence=confidence,
         min_support=3,
         threshold=0.30,
-        documents=tuple(library[doc_id].document for doc_id in dict.fromkeys(doc_id for doc_id, _ in quotes)),
-        reader=cast(Reader, Library(list(library.values()))),
+        sources=sources,
+        doubts=doubts_of(analysis, sources),
+        sure=sure,
     )
 
 
@@ -109,6 +119,25 @@ def _sentence(doc_id: str, document: str, text: str) -> Sentence:
 
 def reason(objection: Objection | None) -> str | None:
     return objection.reason if objection else None
+
+
+def test_a_sure_answer_outweighs_a_doubt() -> None:
+    question, quotes = "What is sown at 8 cm in Eskişehir?", [("a.md", "Sow at 2.5 cm.")]
+    given = case(question, quotes=quotes, confidence=0.31, sure=True)
+    refused = case(question, quotes=quotes, confidence=0.29, sure=True)
+    unsure = case(question, quotes=quotes, confidence=0.99, sure=False)
+
+    assert (unknown_entity(given), ungrounded_number(given)) == (None, None)
+    for doubted in (refused, unsure):
+        assert reason(unknown_entity(doubted)) == Reason.UNKNOWN_ENTITY
+        assert reason(ungrounded_number(doubted)) == Reason.UNGROUNDED_NUMBER
+
+
+@pytest.mark.parametrize(
+    ("value", "terms", "sure"), [(0.7, {"support": 1.0}, True), (0.69, {"support": 1.0}, False), (0.9, {}, False)]
+)
+def test_only_a_high_probability_is_sure(value: float, terms: dict[str, float], *, sure: bool) -> None:
+    assert is_sure(Confidence(value, {}, terms)) is sure
 
 
 def test_an_empty_hand_is_no_result() -> None:

@@ -3,16 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engines import engine_of
 from quoth.answer.companions import companions_of
-from quoth.answer.selection import complete, diversify, one_of_each, redundancy, select, worth_quoting
-from quoth.settings import SelectionSettings
-from quoth.types import Candidate, Quote, Ranked, RegionKind, Sentence, Span, Vectors
+from quoth.answer.selection import (
+    SentenceTests,
+    complete,
+    diversify,
+    one_of_each,
+    redundancy,
+    select,
+    sentence_tests,
+    worth_quoting,
+)
+from quoth.domain.profile import load_profile
+from quoth.protocols import PairReader
+from quoth.search.question_analysis import analyse
+from quoth.search.reading import SentenceReader
+from quoth.settings import SelectionSettings, Settings
+from quoth.types import (
+    NO_FILTERS,
+    Candidate,
+    Question,
+    Quote,
+    Ranked,
+    RegionKind,
+    Sentence,
+    Span,
+    SubAnswer,
+    SubQuestion,
+    Vectors,
+)
+
+FROM_A_QUARTER = SentenceTests(lambda one: one.fused >= 0.25, lambda one: one.fused >= 0.1)
 
 
 def sentence(
@@ -254,7 +284,7 @@ def test_what_a_part_needs_is_quoted_however_weak_and_alike_it_is() -> None:
     selection = select(
         found,
         at_angles(0.9, 0.9),
-        supports=from_a_quarter,
+        tests=FROM_A_QUARTER,
         sub_evidence=[[found[0].sentence.id], [found[2].sentence.id]],
         neighbours=alone,
         settings=SelectionSettings(),
@@ -281,16 +311,12 @@ def test_fewer_than_two_sentences_repeat_nothing(count: int) -> None:
     assert redundancy(at_angles()[:count]) == 0.0
 
 
-def from_a_quarter(one: Ranked) -> bool:
-    return one.fused >= 0.25
-
-
 def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
     found = tuple(scored(0.9, 0.85, 0.8, 0.1))
     selection = select(
         found,
         at_angles(0.9, 0.0, 0.0),
-        supports=from_a_quarter,
+        tests=FROM_A_QUARTER,
         sub_evidence=[],
         neighbours=alone,
         settings=SelectionSettings(),
@@ -302,12 +328,41 @@ def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
     assert selection.redundancy_after == 0.0
 
 
+def test_context_complements_an_answer_until_there_is_enough() -> None:
+    found = tuple(scored(0.9, 0.2, 0.05, 0.15, 0.12))
+    selection = select(
+        found,
+        at_angles(0.0, 0.0, 0.0, 0.0),
+        tests=FROM_A_QUARTER,
+        sub_evidence=[],
+        neighbours=alone,
+        settings=SelectionSettings(min_support=3),
+    )
+
+    assert selection.supporting == found[:1]
+    assert selection.context == (found[1], found[3])
+    assert [one.sentence for one in selection.evidence] == [found[row].sentence for row in (0, 1, 3)]
+
+
+def test_nothing_complements_an_answer_that_is_not_there() -> None:
+    selection = select(
+        tuple(scored(0.2, 0.15)),
+        at_angles(0.0),
+        tests=FROM_A_QUARTER,
+        sub_evidence=[],
+        neighbours=alone,
+        settings=SelectionSettings(min_support=3),
+    )
+
+    assert (selection.context, selection.evidence) == ((), ())
+
+
 @pytest.mark.parametrize(("score", "count"), [(0.25, 1), (0.2499, 0)])
 def test_a_sentence_supports_from_the_support_score_on(score: float, count: int) -> None:
     selection = select(
         tuple(scored(score)),
         at_angles(),
-        supports=from_a_quarter,
+        tests=FROM_A_QUARTER,
         sub_evidence=[],
         neighbours=alone,
         settings=SelectionSettings(),
@@ -321,7 +376,7 @@ def test_support_is_counted_by_fused_score_whatever_the_order() -> None:
     selection = select(
         (boosted,),
         at_angles(),
-        supports=from_a_quarter,
+        tests=FROM_A_QUARTER,
         sub_evidence=[],
         neighbours=alone,
         settings=SelectionSettings(),
@@ -349,3 +404,43 @@ def test_what_is_chosen_is_never_too_many_nor_too_much_alike(scores: list[float]
         for other in chosen
         if one < other
     )
+
+
+@pytest.mark.parametrize(
+    ("scores", "supporting"),
+    [
+        ((0.3, 0.25, 0.1), [0.3]),  # the best one is for the confidence to judge
+        ((0.9, 0.6, 0.45), [0.9, 0.6]),
+        ((0.15, 0.1), []),
+    ],
+)
+def test_every_sentence_but_the_best_must_be_likely_to_support(
+    scores: tuple[float, ...], supporting: list[float]
+) -> None:
+    profile = load_profile("general")
+    settings = Settings()
+    engine = replace(
+        engine_of(profile, settings, embedder=None),
+        sentence_reader=SentenceReader(cast(PairReader, None), most=8, notes=()),
+    )
+    found = scored(*scores)
+    analysis = analyse(Question("1", "How deep?", NO_FILTERS), profile=profile, settings=settings.retrieval)
+
+    tests = sentence_tests(found, analysis, (), engine)
+
+    assert [one.relevance for one in found if tests.supports(one)] == supporting
+
+
+def test_the_best_sentence_of_a_part_supports_however_sure_another_part_is() -> None:
+    profile, settings = load_profile("general"), Settings()
+    engine = replace(
+        engine_of(profile, settings, embedder=None),
+        sentence_reader=SentenceReader(cast(PairReader, None), most=8, notes=()),
+    )
+    sure, less_sure, other = scored(0.9, 0.3, 0.3)
+    analysis = analyse(Question("1", "How deep, and when?", NO_FILTERS), profile=profile, settings=settings.retrieval)
+    parts = [SubAnswer(cast(SubQuestion, None), (item,), None) for item in (sure, less_sure)]
+
+    tests = sentence_tests([sure, less_sure, other], analysis, parts, engine)
+
+    assert [tests.supports(item) for item in (sure, less_sure, other)] == [True, True, False]

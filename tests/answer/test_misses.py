@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from quoth.answer.decision import Case
+from quoth.answer.doubts import Sources, doubts_of
 from quoth.answer.near_misses import missing, why_not
 from quoth.domain.profile import load_profile
 from quoth.language.words import fold
@@ -33,7 +34,7 @@ from quoth.types import (
     Tags,
 )
 
-ABOUT = Metadata(None, None, None, None, (), None, {})
+ABOUT = Metadata(None, None, None, None, (), None, {}, False)
 UNKNOWN = Objection(Reason.UNKNOWN_ENTITY, "Unknown.")
 
 
@@ -52,17 +53,19 @@ def case(question: str, *texts: str, profile: str = "agriculture", supporting: S
     text = "\n".join(texts)
     document = Document("a.md", text, "", "", "utf-8", "text", "", ABOUT)
     ranked = tuple(Ranked(Candidate(one, 0.5, 0.5, (), b""), 0, 0.5, 0.5, 0.5, None) for one in supporting)
+    asked = Question("1", question, NO_FILTERS)
+    analysis = analyse(asked, profile=load_profile(profile), settings=RetrievalSettings())
+    sources = Sources((), (document,), cast(Reader, Words(text)))
     return Case(
-        analysis=analyse(
-            Question("1", question, NO_FILTERS), profile=load_profile(profile), settings=RetrievalSettings()
-        ),
+        analysis=analysis,
         ranked=ranked,
-        selection=Selection((), ranked, 0.0, 0.0),
+        selection=Selection((), ranked, (), 0.0, 0.0),
         confidence=0.1,
         min_support=1,
         threshold=0.3,
-        documents=(document,),
-        reader=cast(Reader, Words(text)),
+        sources=sources,
+        doubts=doubts_of(analysis, sources),
+        sure=False,
     )
 
 
@@ -81,7 +84,7 @@ def why(
     profile: str = "agriculture",
 ) -> str:
     found = sentence(one) if isinstance(one, str) else one
-    citation = Citation(found, 0.5, "", about, None, None, None)
+    citation = Citation(found, 0.5, "", about, None, None, None, None, found.text, None)
     asked = case(question, found.text, profile=profile, supporting=supporting)
     return why_not(citation, asked, analysis=asked.analysis, objection=objection, profile=load_profile(profile))
 
@@ -151,7 +154,7 @@ def test_where_every_word_is_there_the_check_decides_what_is_said() -> None:
 
 
 def test_what_has_been_replaced_says_by_what() -> None:
-    old = Metadata(None, None, None, None, (Supersession("new.md", None),), None, {})
+    old = Metadata(None, None, None, None, (Supersession("new.md", None),), None, {}, False)
 
     assert why("Which hives?", "Ten hives.", objection=Objection(Reason.SUPERSEDED_ONLY, "Old."), about=old) == (
         "It has been replaced by new.md."

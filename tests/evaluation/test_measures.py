@@ -39,6 +39,7 @@ def test_decisions_are_those_counted_by_hand() -> None:
     assert found["answer_risk"] == pytest.approx(2 / 5)
     assert found["decided_well"] == pytest.approx(4 / 6)
     assert found["sentences_per_answer"] == pytest.approx((2 + 3 + 1 + 1 + 1) / 5)
+    assert found["quote_precision"] == pytest.approx((1 + 1 + 1 + 0 + 0) / (2 + 3 + 1 + 1 + 1))
     assert (found["redundancy_before"], found["redundancy_after"]) == (0.5, 0.25)
 
 

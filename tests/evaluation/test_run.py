@@ -17,7 +17,7 @@ TEXT = (
 )
 CANOLA = "Sow canola at 2.5 cm into moist soil."
 WHEAT = "Sow wheat at 4 cm in October."
-HASH = {"embedding.model_name": "hash"}
+HASH = {"embedding.model_name": "hash", "rerank.kind": "late"}
 
 
 @pytest.fixture(scope="module")

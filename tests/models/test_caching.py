@@ -155,7 +155,7 @@ RETRIEVED = RetrieveResult(
         ),
         candidates=7,
         passages=(),
-        reranker="evidence",
+        reranker="late",
         usage=None,
         notes=("a note",),
     ),
@@ -185,7 +185,7 @@ def test_a_whole_retrieval_comes_back_equal(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "a.md").write_text("# Fences\n\nA fence shall not exceed six feet.\n", encoding="utf-8")
-    settings = {"embedding.model_name": "hash"}
+    settings = {"embedding.model_name": "hash", "rerank.kind": "late"}
     quoth = Quoth.build(corpus, index=tmp_path / "index", profile="governance", settings=settings)
     retrieved = quoth.explain_retrieval("How high may a \N{SNOWMAN} fence be, not exceed \ud800 feet?")
     cache = MemoryCache(10**6)

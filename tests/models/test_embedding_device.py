@@ -9,7 +9,8 @@ import onnxruntime
 import pytest
 
 from quoth.errors import ModelError, SettingsError
-from quoth.models.onnx_embedder import OnnxEmbedder, check_device
+from quoth.models.onnx_embedder import OnnxEmbedder
+from quoth.models.onnx_model import check_device
 from quoth.models.weights import Weights
 from quoth.overrides import with_strings
 from quoth.settings import EmbeddingSettings, Settings

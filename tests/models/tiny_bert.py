@@ -65,30 +65,53 @@ def _norm_shapes(base: str) -> dict[str, tuple[int, ...]]:
     return {f"{base}.weight": (HIDDEN,), f"{base}.bias": (HIDDEN,)}
 
 
-def write_tiny_bert(folder: Path, *, prefix: str = "", config: Mapping[str, Any] = CONFIG) -> Path:
-    """Write the three files of a model into `folder` and return it."""
+def head_tensors(labels: int) -> dict[str, NDArray[np.float32]]:
+    """Random weights of what a cross-encoder has on top of its encoder."""
+    shapes = _linear_shapes("bert.pooler.dense", HIDDEN, HIDDEN) | _linear_shapes("classifier", labels, HIDDEN)
+    generator = np.random.default_rng(labels)
+    return {name: generator.normal(0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def write_tiny_bert(folder: Path, *, prefix: str = "", config: Mapping[str, Any] = CONFIG, labels: int = 0) -> Path:
+    """Write the three files of a model into `folder` and return it; with `labels`, those of a cross-encoder."""
     from safetensors.numpy import save_file
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     folder.mkdir(parents=True)
-    save_file({prefix + name: value for name, value in tiny_tensors().items()}, folder / "model.safetensors")
+    tensors = {("bert." if labels else prefix) + name: value for name, value in tiny_tensors().items()}
+    save_file(tensors | (head_tensors(labels) if labels else {}), folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config))
+    return write_tiny_tokenizer(folder)
+
+
+def write_tiny_tokenizer(folder: Path) -> Path:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
     vocabulary = {word: index for index, word in enumerate(WORDS)}
     tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token=WORDS[1]))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
     )
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
 
 
-def numpy_token_vectors(ids: Sequence[int]) -> Array:
+def numpy_logits(ids: Sequence[int], types: Sequence[int], labels: int) -> Array:
+    """The logits of one pair, in float64 and without any of the code under test."""
+    w: dict[str, Array] = {name: value.astype(np.float64) for name, value in head_tensors(labels).items()}
+    first = np.tanh(_linear(w, "bert.pooler.dense", numpy_token_vectors(ids, types)[0]))
+    return _linear(w, "classifier", first)
+
+
+def numpy_token_vectors(ids: Sequence[int], types: Sequence[int] | None = None) -> Array:
     """The last hidden state of one text, in float64 and without any of the code under test."""
     w: dict[str, Array] = {name: value.astype(np.float64) for name, value in tiny_tensors().items()}
     x = w["embeddings.word_embeddings.weight"][list(ids)]
-    x = x + w["embeddings.position_embeddings.weight"][: len(ids)] + w["embeddings.token_type_embeddings.weight"][0]
+    x = x + w["embeddings.position_embeddings.weight"][: len(ids)]
+    x = x + w["embeddings.token_type_embeddings.weight"][list(types or [0] * len(ids))]
     x = _norm(w, "embeddings.LayerNorm", x)
     for layer in range(LAYERS):
         base = f"encoder.layer.{layer}"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from quoth.search.logistic import Logistic
-from quoth.search.reranking import EvidenceReranker
+from quoth.search.reranking import LateReranker
 from quoth.types import Candidate, EncodedQuestion, QuestionTokens, Quote, RegionKind, Sentence, Span
 
 MODEL = Logistic(-2.0, {"late": 4.0, "lexical": 1.0})
@@ -26,7 +26,7 @@ def candidate(text: str, *codes: tuple[int, int], lexical: float = 0.0) -> Candi
 
 
 def test_a_sentence_is_scored_by_its_matches_and_its_words() -> None:
-    (found,) = EvidenceReranker(MODEL).score(PROBE, [candidate("a", (8, 0), (0, 4), lexical=0.25)])
+    (found,) = LateReranker(MODEL).score(PROBE, [candidate("a", (8, 0), (0, 4), lexical=0.25)])
 
     assert found.matches == pytest.approx((0.8, 0.4))
     assert found.features == {"late": 0.5, "lexical": 0.25}
@@ -35,18 +35,18 @@ def test_a_sentence_is_scored_by_its_matches_and_its_words() -> None:
 
 
 def test_what_tells_more_counts_more() -> None:
-    common, rare = EvidenceReranker(MODEL).score(PROBE, [candidate("a", (9, 0)), candidate("b", (0, 9))])
+    common, rare = LateReranker(MODEL).score(PROBE, [candidate("a", (9, 0)), candidate("b", (0, 9))])
 
     assert rare.score > common.score
 
 
 def test_without_tokens_of_the_question_it_cannot_be_asked() -> None:
     with pytest.raises(ValueError, match="tokens"):
-        EvidenceReranker(MODEL).score(replace(PROBE, tokens=None), [candidate("a", (1, 1))])
+        LateReranker(MODEL).score(replace(PROBE, tokens=None), [candidate("a", (1, 1))])
 
 
 def test_without_candidates_there_is_nothing_to_score() -> None:
-    assert EvidenceReranker(MODEL).score(PROBE, []) == []
+    assert LateReranker(MODEL).score(PROBE, []) == []
 
 
 def test_each_term_of_the_log_odds_can_be_told() -> None:

@@ -73,6 +73,8 @@ def test_the_text_of_a_question_is_kept_as_it_is() -> None:
         ('"filters": {"crop": "canola"}', Filters((), {"crop": ("canola",)}, (), None, None)),
         ('"filters": {"tags": {"crop": ["corn", "rye"]}}', Filters((), {"crop": ("corn", "rye")}, (), None, None)),
         ('"filters": {"as_of": "2022-04-01"}', Filters((), {}, (), None, "2022-04-01")),
+        ('"filters": {"regions": "references"}', Filters(regions="references")),
+        ('"filters": {"regions": ["masthead", "back_matter"]}', Filters(regions=["masthead", "back_matter"])),
         ('"filters": {"document_type": ["ccr"], "is_binding": true}', Filters((), {}, ("ccr",), True, None)),
         ('"filters": {"is_binding": false}', Filters((), {}, (), False, None)),
         ('"filters": {}', NO_FILTERS),

@@ -1,4 +1,4 @@
-"""The read path: question -> analyse -> search -> fuse -> rerank -> boost -> select -> decide -> answer."""
+"""The read path: question -> analyse -> search -> fuse -> rerank -> read -> boost -> select -> decide -> answer."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import replace
 from quoth.answer.calibration import calibrated, settings_in_force, threshold_in_force
 from quoth.answer.confidence import confidence_of
 from quoth.answer.conflicts.find_conflicts import conflicts_of
-from quoth.answer.decision import Case, decide
+from quoth.answer.decision import Case, decide, is_sure
+from quoth.answer.doubts import Sources, doubts_of
 from quoth.answer.outcomes import conclude, documents_of, nearest_evidence
-from quoth.answer.selection import select, support_test, with_both_sides
+from quoth.answer.selection import select, sentence_tests, with_both_sides
 from quoth.answer.sub_answers import answer_sub_questions, best_for, without_unsupported
 from quoth.domain.authority import statement_of
 from quoth.domain.in_force import as_of
 from quoth.protocols import Reader
 from quoth.search.engine import Engine, Stage, silent
 from quoth.search.fusion import SearchResult, merge
-from quoth.search.hybrid_search import hybrid_search, rerank_with_llm
+from quoth.search.hybrid_search import hybrid_search, read_best, rerank_with_llm
 from quoth.search.question_analysis import analyse
 from quoth.search.sub_questions import sub_questions_of
 from quoth.types import Analysis, AskResult, Conflict, Question, Trace
@@ -25,26 +26,29 @@ from quoth.types import Analysis, AskResult, Conflict, Question, Trace
 def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = silent) -> AskResult:
     """Answer with verified quotes, or abstain with the reason. Each finished stage is reported to `done`."""
     settings = engine.settings
-    reader = as_of(reader, question.filters.as_of)
+    reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
     sub_questions = sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)
     done("analyse")
 
     topk = settings.rerank.topk
-    *sub_results, whole = [
-        hybrid_search(searched, reader=reader, engine=engine, topk=topk)
+    searches = [
+        (searched, hybrid_search(searched, reader=reader, engine=engine, topk=topk))
         for searched in (*(sub_question.analysis for sub_question in sub_questions), analysis)
     ]
+    done("search")
+
+    *sub_results, whole = [read_best(result, searched, reader=reader, engine=engine) for searched, result in searches]
     sub_answers = answer_sub_questions(sub_questions, sub_results, reader=reader, engine=engine)
     supported = [replace(result, ranked=sub.evidence) for result, sub in zip(sub_results, sub_answers, strict=True)]
     found = rerank_with_llm(merge(whole, supported), analysis, reader=reader, engine=engine)
-    done("search")
+    done("read")
 
     answerable = without_unsupported(analysis, sub_answers)
     selection = select(
         found.ranked,
         found.candidates.vectors,
-        supports=support_test(answerable, sub_answers, engine),
+        tests=sentence_tests(found.ranked, answerable, sub_answers, engine),
         sub_evidence=[best_for(sub_answer, whole.ranked) for sub_answer in sub_answers],
         neighbours=reader.neighbours,
         settings=settings.selection,
@@ -53,18 +57,23 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     selection = with_both_sides(selection, conflicts, found.ranked)
     done("select")
 
-    in_force = settings_in_force(settings, degraded=found.degraded, missing_shards=reader.missing)
-    ranked, model = selection.supporting or found.ranked, engine.confidence_model
-    confidence = confidence_of(ranked, analysis=answerable, encoded=found.encoded, model=model)
+    in_force = settings_in_force(settings, question.filters, degraded=found.degraded, missing_shards=reader.missing)
+    evidence = selection.evidence or nearest_evidence(found.ranked)
+    quoted = tuple(item.sentence for item in selection.evidence)
+    sources = Sources(quoted, documents_of(evidence, reader), reader)
+    doubts = doubts_of(answerable, sources)
+    ranked, model = selection.supporting or found.ranked, engine.confidence_model(found.encoded)
+    confidence = confidence_of(ranked, analysis=answerable, encoded=found.encoded, doubts=doubts, model=model)
     case = Case(
         analysis=answerable,
         ranked=found.ranked,
         selection=selection,
         confidence=calibrated(confidence.value, in_force.calibration),
         min_support=settings.selection.min_support,
-        threshold=threshold_in_force(in_force),
-        documents=documents_of(selection.evidence or nearest_evidence(found.ranked), reader),
-        reader=reader,
+        threshold=threshold_in_force(in_force.calibration, plain=engine.thresholds.answer),
+        sources=sources,
+        doubts=doubts,
+        sure=is_sure(confidence),
     )
     objections = decide(case)
     done("decide")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quoth.answer.doubts import Doubts
 from quoth.language.entities import mentions
 from quoth.language.quantities import quantities, same_quantity
 from quoth.search.logistic import Logistic, logistic
@@ -16,15 +17,18 @@ _BEST = 3
 
 
 def confidence_of(
-    ranked: Sequence[Ranked], *, analysis: Analysis, encoded: EncodedQuestion, model: Logistic | None
+    ranked: Sequence[Ranked], *, analysis: Analysis, encoded: EncodedQuestion, doubts: Doubts, model: Logistic | None
 ) -> Confidence:
-    """Return the confidence from ranked sentences in any order; without a model or support, the best fused score."""
+    """Return the confidence from ranked sentences in any order; without a model or support, the best fused score.
+
+    The best fused score has no `terms`: it says nothing of the doubts.
+    """
     if model is None or any(candidate.support is None or candidate.support.log_odds is None for candidate in ranked):
         best = max((candidate.fused for candidate in ranked), default=0.0)
         return Confidence(best, {"fused": best}, {})
     if not ranked:
         return Confidence(0.0, {}, {})
-    features = answer_features(ranked, analysis, encoded)
+    features = answer_features(ranked, analysis, encoded) | doubts.features
     terms = {"intercept": model.intercept, **model.terms(features)}
     return Confidence(round(logistic(sum(terms.values())), 6), features, terms)
 

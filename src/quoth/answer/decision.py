@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from quoth.answer.doubts import NO_DOUBTS, Doubts, Sources, in_corpus
 from quoth.domain.authority import is_superseded
-from quoth.language.asked_quantities import asked_units, speaks_in
-from quoth.language.entities import is_numbered, mentions, word_occurs
-from quoth.language.quantities import quantities, same_quantity
-from quoth.language.words import fold
-from quoth.protocols import Reader
-from quoth.types import NO_FILTERS, Analysis, Document, Entity, EntityKind, Objection, Ranked, Reason, Selection
+from quoth.language.quantities import quantities
+from quoth.types import NO_FILTERS, Analysis, Confidence, Objection, Ranked, Reason, Selection
 
-ONE_PAGE = 2_000
-"""Characters. A shorter document may never name its subject, so an entity only has to occur in the corpus."""
+SURE = 0.7
+"""The confidence from which a doubt no longer matters: in answers as sure as that, the doubt was mostly mistaken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +26,20 @@ class Case:
     min_support: int
     threshold: float
     """The least confidence of an answer."""
-    documents: tuple[Document, ...]
-    """The quoted documents; the nearest documents when nothing is quoted."""
-    reader: Reader
+    sources: Sources
+    doubts: Doubts
+    sure: bool
+    """Whether the confidence outweighs every doubt. A calibration must not change that: it counted the answers."""
 
     @property
-    def evidence_texts(self) -> list[str]:
-        """Each quoted sentence with its lead and its headings."""
-        quoted = (evidence.sentence for evidence in self.selection.evidence)
-        return ["\n".join((sentence.search_text, *sentence.section)) for sentence in quoted]
+    def doubtful(self) -> bool:
+        """Whether one doubt is enough to abstain; it is also the best reason for an abstention."""
+        return not self.sure or self.confidence < self.threshold
+
+
+def is_sure(confidence: Confidence) -> bool:
+    """Return whether a confidence, as it is before calibration, outweighs every doubt; only a probability can."""
+    return bool(confidence.terms) and confidence.value >= SURE
 
 
 Objections = tuple[tuple[str, Objection | None], ...]
@@ -54,10 +56,11 @@ def no_results(case: Case) -> Objection | None:
 
 def unknown_entity(case: Case) -> Objection | None:
     """Object when the question presumes a name, year, date, code or quoted name that its sources never mention."""
-    for group in unknown_entities(case, case.analysis):
-        if any(_in_corpus(entity, case.reader) for entity in group):
+    for group in case.doubts.unknown if case.doubtful else ():
+        reader = case.sources.reader
+        if any(in_corpus(entity, reader) for entity in group):
             where = "the documents that come nearest never mention"
-        elif case.reader.missing:
+        elif reader.missing:
             where = "the parts of the corpus that could be asked never mention"
         else:
             where = "the corpus never mentions"
@@ -66,64 +69,19 @@ def unknown_entity(case: Case) -> Objection | None:
     return None
 
 
-def unknown_entities(case: Case, analysis: Analysis) -> Iterator[tuple[Entity, ...]]:
-    """Yield the entities, each with its synonyms, that the sources of the case never mention."""
-    # Search the quoted sentences first: folding whole documents is slow.
-    quoted = " ".join(evidence.sentence.text for evidence in case.selection.evidence)
-    unseen = [group for group in analysis.entities if not any(mentions(quoted, entity) for entity in group)]
-    abouts = ((document, document.metadata) for document in case.documents) if unseen else ()
-    texts = [" ".join((doc.id, about.title or "", about.effective_date or "", doc.text)) for doc, about in abouts]
-    sources = [(text, fold(text)) for text in texts]
-    for group in unseen:
-        if not any(_is_known(entity, *source, case.reader) for entity in group for source in sources):
-            yield group
-
-
-def _is_known(entity: Entity, text: str, folded: str, reader: Reader) -> bool:
-    if mentions(text, entity, folded=folded):
-        return True
-    if not _in_corpus(entity, reader):
-        return False
-    if len(text) < ONE_PAGE:
-        return True
-    # If the corpus uses a term and this document uses all its words, the term is just a different wording.
-    if entity.kind not in {EntityKind.NAME, EntityKind.QUOTED} or len(entity.words) == 1 or is_numbered(entity):
-        return False
-    return all(word_occurs(folded, word, entity.kind) for word in entity.words)
-
-
-def _in_corpus(entity: Entity, reader: Reader) -> bool:
-    term = " ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text
-    return reader.frequencies([term])[term] > 0
-
-
 def ungrounded_number(case: Case) -> Objection | None:
     """Object to a quote that cuts a number, a presumed number no source states, or a unit no evidence uses."""
-    for document in case.documents:
-        for evidence in case.selection.evidence:
-            span = evidence.sentence.quote.span
-            if evidence.sentence.doc_id == document.id and (cut := _cut_quantity(document.text, span.start, span.end)):
+    for document in case.sources.documents:
+        for sentence in case.sources.quoted:
+            span = sentence.quote.span
+            if sentence.doc_id == document.id and (cut := _cut_quantity(document.text, span.start, span.end)):
                 return Objection(Reason.UNGROUNDED_NUMBER, f"The quote would cut '{cut}' in {document.id}.")
-    for text in unstated_quantities(case, case.analysis):
+    doubts = case.doubts if case.doubtful else NO_DOUBTS
+    for text in doubts.unstated:
         return Objection(Reason.UNGROUNDED_NUMBER, f"The question presumes '{text}', which no source states.")
-    quoted = "\n".join(case.evidence_texts)
-    for unit, dimension in asked_units(case.analysis.question.text) if quoted else ():
-        if not speaks_in(quoted, dimension):
-            return Objection(Reason.UNGROUNDED_NUMBER, f"The question asks for {unit}, and no evidence speaks of any.")
+    for unit in doubts.unspoken_units:
+        return Objection(Reason.UNGROUNDED_NUMBER, f"The question asks for {unit}, and no evidence speaks of any.")
     return None
-
-
-def unstated_quantities(case: Case, analysis: Analysis) -> Iterator[str]:
-    """Yield the quantities, as written in the question, that it presumes and no source of the case states.
-
-    A long document beside the evidence is no source: a number far from the evidence is about something else.
-    """
-    short = (document.text for document in case.documents if len(document.text) < ONE_PAGE or not case.evidence_texts)
-    texts = (*case.evidence_texts, *short) if analysis.quantities else ()
-    stated = [quantity for text in texts for quantity in quantities(text)]
-    for presumed in analysis.quantities:
-        if not any(same_quantity(presumed, quantity) for quantity in stated):
-            yield analysis.question.text[presumed.span.start : presumed.span.end]
 
 
 def _cut_quantity(text: str, start: int, end: int) -> str | None:
@@ -140,10 +98,12 @@ def _cut_quantity(text: str, start: int, end: int) -> str | None:
 
 
 def insufficient_support(case: Case) -> Objection | None:
-    count, needed = len(case.selection.supporting), case.min_support
-    if count >= needed:
+    supporting, context = len(case.selection.supporting), len(case.selection.context)
+    if supporting and supporting + context >= case.min_support:
         return None
-    return Objection(Reason.INSUFFICIENT_SUPPORT, f"Only {count} of {needed} sentences needed support an answer.")
+    complemented = f" and {context} more complement it" if context else ""
+    detail = f"Only {supporting} of {case.min_support} sentences needed support an answer{complemented}."
+    return Objection(Reason.INSUFFICIENT_SUPPORT, detail)
 
 
 def low_confidence(case: Case) -> Objection | None:
@@ -154,8 +114,8 @@ def low_confidence(case: Case) -> Objection | None:
 
 
 def superseded_only(case: Case) -> Objection | None:
-    metadata = {document.id: document.metadata for document in case.documents}
-    sentences = [evidence.sentence for evidence in case.selection.evidence]
+    metadata = {document.id: document.metadata for document in case.sources.documents}
+    sentences = case.sources.quoted
     if sentences and all(is_superseded(metadata[sentence.doc_id], sentence.section) for sentence in sentences):
         return Objection(Reason.SUPERSEDED_ONLY, "Every sentence found has been replaced by a later document.")
     return None

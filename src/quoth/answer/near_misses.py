@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from quoth.answer.decision import Case, unknown_entities, unstated_quantities
+from quoth.answer.decision import Case
+from quoth.answer.doubts import doubts_of
 from quoth.answer.sub_answers import surroundings
 from quoth.domain.authority import supersessions
 from quoth.domain.profile import Facet, Profile
@@ -24,11 +25,11 @@ _MOST_WORDS = 3
 
 def missing(case: Case, analysis: Analysis, sub_questions: Sequence[str]) -> tuple[str, ...]:
     """Return the names, numbers and `sub_questions` without evidence, or else the words that the corpus lacks."""
-    names = [group[0].text for group in unknown_entities(case, analysis)]
-    texts = (*names, *unstated_quantities(case, analysis), *sub_questions)
+    doubts = doubts_of(analysis, case.sources)
+    texts = (*(group[0].text for group in doubts.unknown), *doubts.unstated, *sub_questions)
     if texts:
         return tuple({fold(text): text for text in texts}.values())
-    frequencies = case.reader.frequencies([word for group in analysis.terms for word in group])
+    frequencies = case.sources.reader.frequencies([word for group in analysis.terms for word in group])
     return tuple(group[0] for group in analysis.terms if not any(frequencies[word] for word in group))
 
 
@@ -46,7 +47,7 @@ def why_not(citation: Citation, case: Case, *, analysis: Analysis, objection: Ob
         wanted = [analysis.question.text[amount.span.start : amount.span.end] for amount in unstated]
         other = _only_quantity(sentence.text, {unstated[0].dimension}) if len(unstated) == 1 else None
         return f"It states {other}, not {wanted[0]}." if other else f"It does not state {listed(wanted, 'or')}."
-    if words := _words_not_in(about, case.reader, analysis):
+    if words := _words_not_in(about, case.sources.reader, analysis):
         return f"It does not mention {listed([repr(word) for word in words], 'or')}."
     supporting = {candidate.sentence.id for candidate in case.selection.supporting}
     if objection.reason is Reason.INSUFFICIENT_SUPPORT and sentence.id in supporting:

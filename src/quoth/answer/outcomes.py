@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from quoth.answer.verification import verify_quote
 from quoth.domain.authority import authority_of
 from quoth.domain.profile import Profile
 from quoth.errors import OffsetMismatch
+from quoth.language.display import Vocabulary, displayed_lead, displayed_sentence
 from quoth.protocols import Reader
 from quoth.search.engine import Engine
 from quoth.search.fusion import SearchResult
@@ -29,10 +31,15 @@ from quoth.types import (
     Outcome,
     Ranked,
     RunNotes,
+    Sentence,
     SubAnswer,
 )
 
 _RETRIEVERS = {"hybrid": "hybrid_bm25_dense", "lexical": "bm25", "dense": "dense"}
+_SPREADSHEETS = frozenset({"xlsx", "csv"})
+_CELLS = re.compile(r"[A-Z]{1,3}\d+(?::[A-Z]{1,3}\d+)?")
+_LONGEST_CELLS = 40
+_PLAIN_SHEET = re.compile(r"[^\W\d]\w*")
 _NEAREST = 3
 """How many sentences an abstention shows as the nearest evidence."""
 
@@ -83,15 +90,16 @@ def documents_of(evidence: Iterable[Evidence], reader: Reader) -> tuple[Document
 
 def _cite_from(case: Case, evidence: Sequence[Evidence], profile: Profile) -> tuple[Citation, ...]:
     """Cite the evidence; read documents that the case has not loaded."""
-    documents = {document.id: document for document in case.documents}
+    documents = {document.id: document for document in case.sources.documents}
     absent = [item for item in evidence if item.sentence.doc_id not in documents]
-    documents |= {document.id: document for document in documents_of(absent, case.reader)}
+    documents |= {document.id: document for document in documents_of(absent, case.sources.reader)}
     return cite(evidence, documents, profile)
 
 
 def cite(evidence: Iterable[Evidence], documents: Mapping[str, Document], profile: Profile) -> tuple[Citation, ...]:
     """Return a verified citation for each sentence. Raise `OffsetMismatch` when one does not match its document."""
     citations = []
+    vocabularies = {doc_id: Vocabulary(document.text) for doc_id, document in documents.items()}
     for item in evidence:
         sentence = item.sentence
         document = documents.get(sentence.doc_id)
@@ -101,17 +109,46 @@ def cite(evidence: Iterable[Evidence], documents: Mapping[str, Document], profil
             verify_quote(document, quote)
         about = document.metadata
         authority = authority_of(about, profile)
-        citations.append(Citation(sentence, item.score, document.sha256, about, authority, item.companion_of, why=None))
+        citations.append(
+            Citation(
+                sentence,
+                item.score,
+                document.sha256,
+                about,
+                authority,
+                item.companion_of,
+                why=None,
+                cells=_cells(document, sentence),
+                display=displayed_sentence(sentence, vocabularies[document.id]),
+                lead_display=displayed_lead(sentence, vocabularies[document.id]),
+            )
+        )
     return tuple(citations)
+
+
+def _cells(document: Document, sentence: Sentence) -> str | None:
+    """Return the cells of a spreadsheet that hold a sentence: its extractor writes them above each row."""
+    if document.format not in _SPREADSHEETS:
+        return None
+    line = max(0, document.text.rfind("\n", 0, sentence.quote.span.start))
+    above = document.text[max(0, line - _LONGEST_CELLS) : line].rstrip().rpartition("\n")[2]
+    if not _CELLS.fullmatch(above):
+        return None
+    if document.format != "xlsx" or not sentence.section:
+        return above
+    sheet = sentence.section[0]
+    # As a spreadsheet writes a reference: a name that is not one plain word stands in quotes.
+    named = sheet if _PLAIN_SHEET.fullmatch(sheet) else "'" + sheet.replace("'", "''") + "'"
+    return f"{named}!{above}"
 
 
 def _run_notes(
     case: Case, objection: Objection | None, *, found: SearchResult, engine: Engine, in_force: Settings
 ) -> RunNotes:
-    reader = case.reader
+    reader = case.sources.reader
     result = PartialResult.ANSWER if objection is None else PartialResult.ABSTENTION
     # The evidence reranker was asked for, and this embedding model cannot give it the tokens that it needs.
-    no_evidence = in_force.rerank.kind == "evidence" and engine.embedder is not None and engine.reranker is None
+    no_evidence = in_force.rerank.kind == "late" and engine.embedder is not None and engine.reranker is None
     return RunNotes(
         retriever=_RETRIEVERS[engine.search_mode(found.encoded)],
         k_initial=len(found.candidates.items),
@@ -126,5 +163,5 @@ def _run_notes(
         profile=engine.profile.name,
         calibrated=in_force.calibration.threshold is not None,
         index=reader.info.digest,
-        settings=engine.settings_digest if in_force is engine.settings else in_force.digest,
+        settings=(engine if in_force is engine.settings else engine.with_settings(in_force)).settings_digest,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -15,22 +16,39 @@ from quoth.types import Analysis, Conflict, Evidence, Ranked, Selection, Sentenc
 
 ReadNeighbours = Callable[[Sequence[Sentence]], Sequence[tuple[Sentence | None, Sentence | None]]]
 """Return the sentences before and after each sentence, as `Reader.neighbours` does."""
-SupportTest = Callable[[Ranked], bool]
+SentenceTest = Callable[[Ranked], bool]
 
 
-def support_test(analysis: Analysis, sub_answers: Sequence[SubAnswer], engine: Engine) -> SupportTest:
-    """Return a test for sentences: near enough to the question, and not about something else.
+@dataclass(frozen=True, slots=True)
+class SentenceTests:
+    """Which sentences support an answer by themselves, and which only complement one that does."""
+
+    supports: SentenceTest
+    complements: SentenceTest
+
+
+def sentence_tests(
+    ranked: Sequence[Ranked], analysis: Analysis, sub_answers: Sequence[SubAnswer], engine: Engine
+) -> SentenceTests:
+    """Return tests for the sentences found: near enough to the question, and not about something else.
 
     When no sub-question has evidence, nothing passes: resembling the whole question is no evidence either.
     """
-    decision = engine.settings.decision
-    if not decision.abstain:
-        return lambda _: True
+    if not engine.settings.decision.abstain:
+        return SentenceTests(lambda _: True, lambda _: False)
     if sub_answers and all(sub_answer.objection is not None for sub_answer in sub_answers):
-        return lambda _: False
-    return lambda ranked: (
-        ranked.relevance >= decision.support_score and on_topic(ranked.sentence, analysis, engine.profile)
-    )
+        return SentenceTests(lambda _: False, lambda _: False)
+
+    def reaches(threshold: float) -> SentenceTest:
+        return lambda ranked: ranked.relevance >= threshold and on_topic(ranked.sentence, analysis, engine.profile)
+
+    thresholds = engine.thresholds
+    best = max((item.relevance for item in ranked if on_topic(item.sentence, analysis, engine.profile)), default=0.0)
+    # The confidence decides about the best sentence; the others must be likely to support the answer by themselves.
+    likely = reaches(max(thresholds.support, min(thresholds.quote, best)))
+    # The best sentence of a part may support less than that of another part.
+    of_parts = {item.sentence.id for sub_answer in sub_answers for item in sub_answer.evidence}
+    return SentenceTests(lambda item: item.sentence.id in of_parts or likely(item), reaches(thresholds.context))
 
 
 def on_topic(sentence: Sentence, analysis: Analysis, profile: Profile) -> bool:
@@ -50,7 +68,7 @@ def select(
     ranked: tuple[Ranked, ...],
     vectors: Vectors,
     *,
-    supports: SupportTest,
+    tests: SentenceTests,
     sub_evidence: Sequence[Sequence[str]],
     neighbours: ReadNeighbours,
     settings: SelectionSettings,
@@ -60,17 +78,30 @@ def select(
     `sub_evidence` lists, for each sub-question, the ids of the sentences that are evidence for it, best first. The
     best sentence of each sub-question is chosen before any other sentence.
     """
-    supporting = tuple(filter(supports, ranked))
+    supporting = tuple(filter(tests.supports, ranked))
+    context = complementary(ranked, supporting, tests.complements, settings.min_support - len(supporting))
     worthy = worth_quoting(supporting, min_share=settings.min_share, at_least=settings.min_support)
     first = one_of_each(supporting, sub_evidence)[: settings.max_sentences]
-    chosen = diversify(worthy, vectors, first=first, settings=settings)
+    chosen = [*diversify(worthy, vectors, first=first, settings=settings), *context]
     evidence = complete(chosen, neighbours, sure=max(1, len(first)), limit=settings.max_sentences)
     return Selection(
         evidence=evidence,
         supporting=supporting,
+        context=context,
         redundancy_before=redundancy(vectors[[candidate.row for candidate in supporting[: settings.max_sentences]]]),
         redundancy_after=redundancy(vectors[[candidate.row for candidate in chosen]]),
     )
+
+
+def complementary(
+    ranked: Sequence[Ranked], supporting: Sequence[Ranked], complements: SentenceTest, wanted: int
+) -> tuple[Ranked, ...]:
+    """Return up to `wanted` sentences that complement an answer, best first; none when nothing supports one."""
+    if not supporting:
+        return ()
+    taken = {candidate.sentence.id for candidate in supporting}
+    others = (candidate for candidate in ranked if candidate.sentence.id not in taken and complements(candidate))
+    return tuple(islice(others, max(0, wanted)))
 
 
 def worth_quoting(supporting: Sequence[Ranked], *, min_share: float, at_least: int) -> list[Ranked]:

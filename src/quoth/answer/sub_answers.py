@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from quoth.answer.confidence import confidence_of
-from quoth.answer.decision import Case, decide, first_objection
-from quoth.answer.selection import SupportTest, support_test
+from quoth.answer.decision import Case, decide, first_objection, is_sure
+from quoth.answer.doubts import Sources, doubts_of
+from quoth.answer.selection import SentenceTest, sentence_tests
 from quoth.language.asked_quantities import could_state
 from quoth.language.entities import mentions
 from quoth.language.words import fold
@@ -29,23 +30,31 @@ def answer_sub_questions(
             sub_question,
             result.ranked,
             rivals=[rival.ranked for other, rival in enumerate(results) if other != number],
-            supports=support_test(analysis, (), engine),
+            supports=sentence_tests(result.ranked, analysis, (), engine).supports,
         )
-        ranked, model = evidence or result.ranked, engine.confidence_model
-        confidence = confidence_of(ranked, analysis=analysis, encoded=result.encoded, model=model)
+        ranked, model = evidence or result.ranked, engine.confidence_model(result.encoded)
         best = [Evidence(item.sentence, item.relevance, None) for item in ranked[:1]]
+        quoted = tuple(best) if evidence else ()
         documents = [reader.document(item.sentence.doc_id) for item in best]
+        sources = Sources(
+            quoted=tuple(item.sentence for item in quoted),
+            documents=tuple(document for document in documents if document is not None),
+            reader=reader,
+        )
+        doubts = doubts_of(analysis, sources)
+        confidence = confidence_of(ranked, analysis=analysis, encoded=result.encoded, doubts=doubts, model=model)
         case = Case(
             analysis=analysis,
             ranked=result.ranked,
-            selection=Selection(tuple(best) if evidence else (), evidence, 0.0, 0.0),
+            selection=Selection(quoted, evidence, (), 0.0, 0.0),
             confidence=confidence.value,
             # A single sentence is enough. With the calibrated threshold, a calibration would change the very answers
             # that it is computed from.
             min_support=1,
-            threshold=engine.settings.decision.abstain_score_thresh,
-            documents=tuple(document for document in documents if document is not None),
-            reader=reader,
+            threshold=engine.thresholds.answer,
+            sources=sources,
+            doubts=doubts,
+            sure=is_sure(confidence),
         )
         objection = first_objection(decide(case), abstain=engine.settings.decision.abstain)
         answers.append(SubAnswer(sub_question, evidence if objection is None else (), objection))
@@ -53,7 +62,7 @@ def answer_sub_questions(
 
 
 def evidence_of(
-    sub_question: SubQuestion, ranked: Sequence[Ranked], *, rivals: Sequence[Sequence[Ranked]], supports: SupportTest
+    sub_question: SubQuestion, ranked: Sequence[Ranked], *, rivals: Sequence[Sequence[Ranked]], supports: SentenceTest
 ) -> tuple[Ranked, ...]:
     """Return the sentences that support a sub-question, best first; `rivals` were found for the other sub-questions.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -52,6 +52,27 @@ def is_binding(metadata: Metadata, profile: Profile) -> bool | None:
     return declared.authority == "binding"
 
 
+def type_by_title(lines: Iterable[str], profile: Profile) -> str | None:
+    """Return the document type that a title names; None if no line does, or in a profile without authority.
+
+    The first line that names one decides, and in it what comes first: a `First Amendment to the Declaration` is an
+    amendment.
+    """
+    if profile.authority is None:
+        return None
+    for line in lines:
+        words = " ".join(fold(line).split())
+        named = [
+            (found.start(), -found.end(), name)
+            for name, declared in profile.document_types.items()
+            for pattern in declared.titled_by
+            if (found := pattern.search(words))
+        ]
+        if named:
+            return min(named)[2]
+    return None
+
+
 def statement_of(sentence: Sentence, document: DocumentInfo, profile: Profile) -> Statement:
     """Return a sentence with the authority of its document, to compare with other statements."""
     metadata = document.metadata
@@ -59,6 +80,7 @@ def statement_of(sentence: Sentence, document: DocumentInfo, profile: Profile) -
         sentence,
         metadata.title or document.id,
         authority_of(metadata, profile),
+        authority_guessed=metadata.type_guessed,
         in_force=not is_superseded(metadata, sentence.section),
     )
 

@@ -133,6 +133,7 @@ def metadata(fields: Mapping[str, Any], *, source: str, facets: Collection[str])
         superseded_by=tuple(_supersession(entry, source) for entry in _listed(fields.get("superseded_by"))),
         language=_text(fields, "language", source),
         tags={facet: _tag_values(value, source) for facet, value in with_tags(fields, facets).get("tags", {}).items()},
+        type_guessed=False,
     )
 
 

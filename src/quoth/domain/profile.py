@@ -45,7 +45,8 @@ class Facet:
 class DocumentType:
     """A type of document with its `authority` (`binding`, ...); `factor` multiplies the order score of its documents.
 
-    A question that matches an `asked_by` pattern asks for this type; a `hinted_by` pattern only hints at it.
+    A question that matches an `asked_by` pattern asks for this type; a `hinted_by` pattern only hints at it. A document
+    whose title matches a `titled_by` pattern is of this type, if nothing else says of which it is.
     """
 
     name: str
@@ -53,6 +54,7 @@ class DocumentType:
     factor: float
     asked_by: tuple[re.Pattern[str], ...]
     hinted_by: tuple[re.Pattern[str], ...]
+    titled_by: tuple[re.Pattern[str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +143,14 @@ def _profile(content: Mapping[str, Any], source: str) -> Profile:
 
 
 def _document_type(name: str, content: Mapping[str, Any]) -> DocumentType:
-    _check_keys(content, {"authority", "factor", "asked_by", "hinted_by"}, key_path=f"document_types.{name}")
-    asked, hinted = (_patterns(content, key, key_path=f"document_types.{name}") for key in ("asked_by", "hinted_by"))
-    return DocumentType(name, _name(content["authority"]), _factor(content.get("factor", 1.0)), asked, hinted)
+    key_path, keys = f"document_types.{name}", ("asked_by", "hinted_by", "titled_by")
+    _check_keys(content, {"authority", "factor", *keys}, key_path=key_path)
+    patterns = (_patterns(content, key, key_path=key_path) for key in keys)
+    return DocumentType(name, _name(content["authority"]), _factor(content.get("factor", 1.0)), *patterns)
 
 
 def _patterns(content: Mapping[str, Any], key: str, *, key_path: str) -> tuple[re.Pattern[str], ...]:
-    """Return patterns that match whole words of a folded question."""
+    """Return patterns that match whole words of a folded text."""
     patterns = []
     for source in _words(content.get(key)):
         try:

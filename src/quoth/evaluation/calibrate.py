@@ -7,16 +7,17 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from quoth.answer.calibration import log_odds
 from quoth.errors import CalibrationError, SettingsError
 from quoth.evaluation.certification import CalibrationTrial, Certification, certify, fewest
+from quoth.evaluation.fitting import newton
 from quoth.evaluation.judgements import Judgement
 from quoth.evaluation.labelled_questions import LabelledQuestion, same_words
 from quoth.machine import replaced_file, usual_mode
@@ -145,10 +146,6 @@ def calibration_json(calibration: Calibration, *, written: str | None, warning: 
 
 FLATTEST = 0.01
 """The least slope: a map always rises, so that it keeps the order of the confidences."""
-_ROUNDS = 100
-_PRECISION = 1e-10
-
-_Numbers = NDArray[np.float64]
 
 
 def fit_map(trials: Sequence[CalibrationTrial]) -> tuple[float, float]:
@@ -162,31 +159,13 @@ def fit_map(trials: Sequence[CalibrationTrial]) -> tuple[float, float]:
     wrong = np.array([trial.wrong for trial in trials])
     bad, good = int(wrong.sum()), int((~wrong).sum())
     targets = np.where(wrong, 1 / (bad + 2), (good + 1) / (good + 2))
-    slope, intercept = _most_likely(np.stack([odds, np.ones_like(odds)], axis=1), targets)
+    level = np.ones_like(odds)
+    alike = partial(newton, targets=targets, shares=level)
+    slope, intercept = alike(np.stack([odds, level], axis=1), ridge=np.zeros(2), towards=np.zeros(2))
     if slope < FLATTEST:
-        slope, (intercept,) = FLATTEST, _most_likely(np.ones((len(odds), 1)), targets, offset=FLATTEST * odds)
+        slope, offset = FLATTEST, FLATTEST * odds
+        (intercept,) = alike(level[:, None], ridge=np.zeros(1), towards=np.zeros(1), offset=offset)
     return float(slope), float(intercept)
-
-
-def _most_likely(inputs: _Numbers, targets: _Numbers, *, offset: _Numbers | float = 0.0) -> _Numbers:
-    """Fit a logistic regression by Newton's method; a step is halved while it increases the loss."""
-    weights = np.zeros(inputs.shape[1])
-    loss = _loss(inputs @ weights + offset, targets)
-    for _ in range(_ROUNDS):
-        expected = 0.5 * (1 + np.tanh((inputs @ weights + offset) / 2))  # the logistic function
-        pull = inputs.T @ (targets - expected)
-        curvature = (inputs * (expected * (1 - expected))[:, None]).T @ inputs + 1e-9 * np.eye(len(weights))
-        step = np.linalg.solve(curvature, pull)
-        while (new := _loss(inputs @ (weights + step) + offset, targets)) > loss and np.abs(step).max() > _PRECISION:
-            step = step / 2
-        weights, loss = weights + step, new
-        if np.abs(step).max() <= _PRECISION:
-            break
-    return weights
-
-
-def _loss(odds: _Numbers, targets: _Numbers) -> float:
-    return float(np.sum(np.logaddexp(0, odds) - targets * odds))
 
 
 _CROWDED = 0.5

@@ -113,8 +113,12 @@ def _judge_live(quoth: Quoth, item: LabelledQuestion, text_of: TextOf) -> Judgem
         asked = quoth.explain(item.question)
     except Exception as error:  # whatever it is, it must be counted and not end the evaluation
         return faulty(item, f"{error.code if isinstance(error, QuothError) else type(error).__name__}: {error}")
-    result = outcome_json(asked.outcome)
-    judged = judge_result(item, result, text_of=text_of)
+    return judge_asked(item, asked, text_of=text_of)
+
+
+def judge_asked(item: LabelledQuestion, asked: AskResult, *, text_of: TextOf | None) -> Judgement:
+    """Judge what the engine returned. Without `text_of`, exactness is None."""
+    judged = judge_result(item, outcome_json(asked.outcome), text_of=text_of)
     if judged.fault is not None:
         return judged
     withheld = tuple(map(_from_evidence, asked.trace.selection.evidence)) if judged.abstained else ()
@@ -174,6 +178,11 @@ def faulty(item: LabelledQuestion, why: str) -> Judgement:
         stages=None,
         origin=None,
     )
+
+
+def touches_gold(item: LabelledQuestion, sentence: Sentence) -> bool:
+    """Return whether the sentence shares a character with gold of the question."""
+    return any(touches(_place(sentence), gold) for gold in item.gold)
 
 
 def is_right(item: LabelledQuestion, quotes: Sequence[QuotedSentence]) -> bool:
@@ -284,7 +293,7 @@ def _by_score(candidates: Sequence[Candidate], way: Literal["lexical", "dense"])
 
 
 def _relevant(order: Sequence[Ranked], item: LabelledQuestion) -> int:
-    return sum(any(touches(_place(ranked.sentence), gold) for gold in item.gold) for ranked in order[:TOP])
+    return sum(touches_gold(item, ranked.sentence) for ranked in order[:TOP])
 
 
 def _place(sentence: Sentence) -> DocumentSpan:

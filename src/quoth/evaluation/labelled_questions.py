@@ -109,6 +109,21 @@ def same_words(item: LabelledQuestion) -> str:
     return " ".join(item.question.text.casefold().split())
 
 
+def linked_groups(keys: Sequence[Sequence[str]]) -> list[str]:
+    """Return a group for each item, given its keys: items that share one, directly or through others, are together."""
+    parent: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while parent.setdefault(key, key) != key:
+            key = parent[key]
+        return key
+
+    for several in keys:
+        for key in several:
+            parent[root(key)] = root(several[0])
+    return [root(several[0]) for several in keys]
+
+
 def gold_problems(items: Sequence[LabelledQuestion], text_of: TextOf) -> tuple[str, ...]:
     """Return signs that the gold was labelled on other versions of the documents: then every figure is too low."""
     gold = sorted((gold.doc_id, gold.span, gold.text) for item in items for gold in item.gold)

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from quoth.evaluation.judgements import STAGES, TOP, Judgement, tag_pairs
+from quoth.evaluation.judgements import STAGES, TOP, Judgement, is_right, tag_pairs
 from quoth.evaluation.labelled_questions import character_scores, first_ranks, recall
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -182,6 +182,13 @@ def _answers(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Me
     """Yield metrics of the answers given; a withheld quote counts as no quote."""
     shown = [replace(judgement, quotes=()) if judgement.abstained else judgement for judgement in judged]
     yield from _overlap(shown, "answers", precise=_given, prefix="answered_", suffix=", answers")
+    quoted = np.array([float(len(judgement.quotes)) for judgement in shown])
+    touching = np.array(
+        [float(sum(is_right(judgement.labelled, [one]) for one in judgement.quotes)) for judgement in shown]
+    )
+    of = partial(_quotient, touching, quoted)
+    title = "quotes that touch gold"
+    yield Metric("quote_precision", "answers", title, "higher", int(quoted.sum()), None, of)
     mean = partial(_mean, judged, "answers", counts=_answered)
     yield mean("sentences_per_answer", "sentences per answer", lambda answer: len(answer.quotes), better="")
     for place, name in enumerate(("before", "after")):

@@ -27,10 +27,17 @@ from quoth.types import NO_FILTERS, FoundBy, Query, Status
 AT = (1, 5, 8)
 """Ranks at which recall is measured."""
 LEAST_QUESTIONS = 10
+# A fit or a calibration of the user belongs to the settings as configured.
+_PLAIN: Mapping[str, object] = {
+    "rerank.kind": "none",
+    "evidence.sentence": "{}",
+    "calibration.threshold": "null",
+    "cache.result_seconds": 0,
+}
 VARIANTS: Mapping[str, Mapping[str, object]] = {
-    "vector": {"retrieval.mode": "dense", "rerank.kind": "none", "cache.result_seconds": 0},
-    "full text": {"retrieval.mode": "lexical", "rerank.kind": "none", "cache.result_seconds": 0},
-    "hybrid": {"retrieval.mode": "hybrid", "rerank.kind": "none", "cache.result_seconds": 0},
+    "vector": {"retrieval.mode": "dense", **_PLAIN},
+    "full text": {"retrieval.mode": "lexical", **_PLAIN},
+    "hybrid": {"retrieval.mode": "hybrid", **_PLAIN},
     "all": {"cache.result_seconds": 0},
 }
 """The settings of each variant: vector search alone, full text alone, both, and all as configured; never cached."""

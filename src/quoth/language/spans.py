@@ -20,6 +20,11 @@ _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)[^`]{1,500}(?:`{1,2}[^`]{1,500})*?(?<!`)
 _LINK = re.compile(r"\[[^\[\]]{1,400}\]\([^()\s]*(?:\s+\"[^\"]{0,200}\")?\)")
 
 
+def visible(text: str) -> int:
+    """Return the number of code points that are no white space."""
+    return sum(map(len, text.split()))
+
+
 class Runs:
     """The parentheses, quotations, code spans and links in `[start, end)` of a text, merged where they overlap."""
 

@@ -1,22 +1,18 @@
-"""Sentence vectors from a BERT-type encoder on ONNX Runtime. Needs no torch."""
+"""Sentence vectors from an encoder on ONNX Runtime."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from quoth.errors import ModelError
 from quoth.machine import available_cores
-from quoth.models.onnx_graph import EncoderConfig, Graph, cached_graph
-from quoth.models.shipped_models import TokenCodec, shipped_codec
-from quoth.models.weights import INSTALL_HINT, Weights
+from quoth.models.onnx_graph import read_pooling
+from quoth.models.onnx_model import OnnxModel
+from quoth.models.shipped_models import shipped_codec
+from quoth.models.weights import Weights
 from quoth.protocols import Progress
 from quoth.types import ModelIdentity, QuestionTokens, Vectors
 
@@ -25,8 +21,10 @@ _CHUNK_CHARACTERS = 2_000_000
 _BATCH_TOKENS = 1024
 """In one run: attention grows with the square of the length, and 32 full texts would take 100 MB more."""
 
-_PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_USUAL_WINDOW = 256
+"""Tokens that a model reads whose files do not say it."""
+_OUTPUTS = ("sentence_embedding", "token_embeddings", "last_hidden_state")
+"""The best first: a vector for the text, else one for each token."""
 
 
 class OnnxEmbedder:
@@ -39,33 +37,47 @@ class OnnxEmbedder:
         cache_dir: Path,
         threads: int,
         batch_size: int = 32,
-        max_tokens: int = 256,
+        max_tokens: int = 512,
         device: str = "cpu",
+        query_prefix: str | None = None,
+        passage_prefix: str | None = None,
     ) -> None:
         """`threads` 0 means every core this process may use; text beyond `max_tokens` is not read.
 
-        The device is no part of the model's identity: the same weights give the same vectors but for rounding.
+        The prefixes are those of the model's files unless given. The device is no part of the model's identity: the
+        same weights give the same vectors but for rounding.
         """
+        window = min(max_tokens, weights.window(unsaid=_USUAL_WINDOW))
         threads = threads or available_cores()
-        graph, self._session = _open(weights, cache_dir=cache_dir, threads=threads, device=device)
-        window = min(max_tokens, graph.config.positions)
-        self._tokenizer, tokenizer_sha256 = _open_tokenizer(weights, graph.config, window=window)
-        self._batch_size = batch_size
-        codec = shipped_codec()  # token vectors of other weights have other axes
-        self._codec = codec if codec and codec.made_for == graph.weights_sha256 else None
+        self._model = OnnxModel(weights, window=window, cache_dir=cache_dir, threads=threads, device=device)
+        graph = self._model.graph
+        # A graph that the model brings may have 8-bit weights: then activations are rounded with one scale for all
+        # that runs at once, and in a batch a vector would depend on its neighbours.
+        self._batch_size = batch_size if graph.config else 1
+        query, passage = weights.prefixes()
+        self._query_prefix = query if query_prefix is None else query_prefix
+        self._passage_prefix = passage if passage_prefix is None else passage_prefix
+        self._output = _best_output(self._model)
+        self._pooling = "" if self._output == "sentence_embedding" else read_pooling(weights)
+        # Only what is there: the revision of a model that has none of it stays what it was.
+        added = {"query": self._query_prefix, "passage": self._passage_prefix, "pooling": self._pooling}
+        more = {name: value for name, value in added.items() if value}
+        codec = shipped_codec()  # token vectors of other weights have other axes, and a prefix is no part of the text
+        self._codec = codec if codec and codec.made_for == graph.weights_sha256 and not more else None
         self.has_tokens = self._codec is not None
+        sample = self._vectors([self._model.encode(["a"])[0].ids])
         self.identity = ModelIdentity(
             name=weights.name,
-            revision=_revision(graph, self._codec, tokenizer_sha256=tokenizer_sha256, window=window),
+            revision=self._model.revision(self._codec and self._codec.revision, *([more] if more else [])),
             precision="float32",
-            dimension=graph.config.hidden,
+            dimension=sample.shape[1],
         )
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Return a row of unit length for each text, in the same order."""
         vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
         for rows, tokens in self._batches(texts, progress):
-            [vectors[rows]] = self._run(tokens, "sentence_embedding")
+            vectors[rows] = self._vectors(tokens)
         return vectors
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
@@ -75,7 +87,7 @@ class OnnxEmbedder:
         vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
         codes = [b""] * len(texts)
         for rows, tokens in self._batches(texts, progress):
-            vectors[rows], embedded = self._run(tokens, "sentence_embedding", "token_embeddings")
+            vectors[rows], embedded = self._model.run(tokens, "sentence_embedding", "token_embeddings")
             inner = embedded[:, 1:-1]  # without the special tokens at both ends
             packed = self._codec.encode(inner.reshape(-1, inner.shape[2])).reshape(len(rows), -1)
             for row, packed_row in zip(rows, packed, strict=True):
@@ -84,10 +96,10 @@ class OnnxEmbedder:
 
     def embed_question(self, text: str) -> tuple[Vectors, QuestionTokens | None]:
         """Return the question's row of `embed`, and its tokens for late interaction; None if the model has no codec."""
-        [encoding] = self._encode([text])
-        vectors, embedded = self._run([encoding.ids], "sentence_embedding", "token_embeddings")
+        [encoding] = self._model.encode([self._query_prefix + text])
         if self._codec is None:
-            return vectors[0], None
+            return self._vectors([encoding.ids])[0], None
+        vectors, embedded = self._model.run([encoding.ids], "sentence_embedding", "token_embeddings")
         inner = slice(1, -1)  # without the special tokens at both ends
         slopes, offsets = self._codec.question(embedded[0, inner])
         spans = tuple((start, end) for start, end in encoding.offsets[inner])
@@ -95,10 +107,21 @@ class OnnxEmbedder:
 
     def token_vectors(self, text: str) -> Vectors:
         """Return the vectors of a text's tokens as the model gives them."""
-        [encoding] = self._encode([text])
-        [embedded] = self._run([encoding.ids], "token_embeddings")
+        [encoding] = self._model.encode([text])
+        [embedded] = self._model.run([encoding.ids], "token_embeddings")
         inner: Vectors = embedded[0, 1:-1]
         return inner
+
+    def _vectors(self, tokens: Sequence[Sequence[int]]) -> Vectors:
+        """Return a row of unit length for each text; the texts have the same number of tokens."""
+        [found] = self._model.run(tokens, self._output)
+        if self._model.graph.config is not None:
+            return found  # a built graph ends in unit length
+        found = found.astype(np.float32)
+        if self._pooling:
+            found = found[:, 0] if self._pooling == "cls" else found.mean(axis=1)
+        unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), np.float32(1e-12))
+        return unit
 
     def _batches(
         self, texts: Sequence[str], progress: Progress | None
@@ -106,26 +129,23 @@ class OnnxEmbedder:
         """Yield row numbers of texts of the same length, with their token ids; report progress after each batch."""
         done = 0
         for start, end in _chunks(texts):
-            tokens = [encoding.ids for encoding in self._encode(texts[start:end])]
+            prefixed = [self._passage_prefix + text for text in texts[start:end]]
+            tokens = [encoding.ids for encoding in self._model.encode(prefixed)]
             for batch in batches([len(ids) for ids in tokens], most_texts=self._batch_size):
                 yield [start + index for index in batch], [tokens[index] for index in batch]
                 done += len(batch)
                 if progress is not None:
                     progress("embedding", done, len(texts))
 
-    def _encode(self, texts: Sequence[str]) -> list[Any]:
-        clean = [_LONE_SURROGATES.sub("\ufffd", text) for text in texts]
-        if len(clean) == 1:
-            # A question must not wait for the start of the thread pool for batches.
-            return [self._tokenizer.encode(clean[0])]
-        encodings: list[Any] = self._tokenizer.encode_batch_fast(clean)
-        return encodings
 
-    def _run(self, tokens: Sequence[Sequence[int]], *outputs: str) -> list[Vectors]:
-        ids = np.array(tokens, dtype=np.int32)
-        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-        results: list[Vectors] = self._session.run(list(outputs), inputs)
-        return results
+def _best_output(model: OnnxModel) -> str:
+    for name in _OUTPUTS:
+        if name in model.outputs:
+            return name
+    raise ModelError(
+        f"{model.graph.path} has the outputs {', '.join(model.outputs)}, and none of {', '.join(_OUTPUTS)}",
+        hint="Use the ONNX graph of an embedding model.",
+    )
 
 
 def batches(lengths: Sequence[int], *, most_texts: int) -> Iterator[list[int]]:
@@ -153,80 +173,3 @@ def _chunks(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
         characters += len(text)
     if start < len(texts):
         yield start, len(texts)
-
-
-def _open(weights: Weights, *, cache_dir: Path, threads: int, device: str) -> tuple[Graph, Any]:
-    # First: a device that is not there must not look like a broken graph, which is built again.
-    providers = _providers(device)
-    graph = cached_graph(weights, cache_dir=cache_dir)
-    try:
-        session = _session(graph, threads=threads, providers=providers)
-    except ModelError:
-        graph = cached_graph(weights, cache_dir=cache_dir, rebuild=True)
-        session = _session(graph, threads=threads, providers=providers)
-    check_device(device, in_use=session.get_providers())
-    return graph, session
-
-
-def _providers(device: str) -> list[str]:
-    """Return ONNX Runtime's name of the device. Raise `ModelError` when this installation cannot run there."""
-    import onnxruntime
-
-    wanted = _PROVIDERS[device]
-    if wanted not in onnxruntime.get_available_providers():
-        raise ModelError(
-            f"the setting embedding.device={device} needs ONNX Runtime's {wanted}, which is not in the package "
-            f"that is installed",
-            hint="Install onnxruntime-gpu in place of onnxruntime, or set embedding.device=cpu.",
-        )
-    return [wanted]
-
-
-def check_device(device: str, *, in_use: Sequence[str]) -> None:
-    """Raise `ModelError` when a session runs elsewhere: without a GPU, ONNX Runtime would go to the CPU."""
-    if _PROVIDERS[device] not in in_use:
-        raise ModelError(
-            f"ONNX Runtime cannot use the device of embedding.device={device}: it would run on "
-            f"{', '.join(in_use) or 'none'}",
-            hint="Check the GPU's driver, CUDA and cuDNN, or set embedding.device=cpu.",
-        )
-
-
-def _session(graph: Graph, *, threads: int, providers: list[str]) -> Any:  # noqa: ANN401 - onnxruntime has no types
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # The graph is built fused: a search for more would cost the start and find nothing.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.enable_cpu_mem_arena = False
-    options.log_severity_level = 3
-    try:
-        # By itself it would go on with the CPU when the GPU fails, at a tenth of the speed and with no word of it.
-        return onnxruntime.InferenceSession(str(graph.path), options, providers=providers, enable_fallback=0)
-    except Exception as error:  # onnxruntime's errors share no other base
-        raise ModelError(f"{graph.path} cannot be loaded: {error}", hint=f"Delete {graph.path.parent}.") from error
-
-
-def _open_tokenizer(weights: Weights, config: EncoderConfig, *, window: int) -> tuple[Any, str]:
-    """Return the tokenizer, and the SHA-256 of the very bytes it was made from."""
-    from tokenizers import Tokenizer
-
-    try:
-        content = weights.tokenizer.read_bytes()
-        tokenizer = Tokenizer.from_buffer(content)
-    except Exception as error:  # tokenizers raises Exception itself
-        raise ModelError(f"{weights.tokenizer} cannot be read: {error}", hint=INSTALL_HINT) from error
-    if tokenizer.get_vocab_size() > config.vocabulary:
-        raise ModelError(f"{weights.tokenizer} belongs to another model than {weights.model}", hint=INSTALL_HINT)
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(window)
-    return tokenizer, hashlib.sha256(content).hexdigest()
-
-
-def _revision(graph: Graph, codec: TokenCodec | None, *, tokenizer_sha256: str, window: int) -> str:
-    """Name everything a vector depends on: the weights, then how they are used."""
-    use = json.dumps([asdict(graph.config), tokenizer_sha256, window, codec and codec.revision], sort_keys=True)
-    return f"{graph.weights_sha256[:12]}-{hashlib.sha256(use.encode()).hexdigest()[:12]}"

@@ -73,12 +73,12 @@ def shipped_codec() -> TokenCodec | None:
     return TokenCodec(**arrays, made_for=made_for, revision=hashlib.sha256(content).hexdigest()[:12])
 
 
-@lru_cache(maxsize=2)
-def load_evidence_model(path: Path = MODELS / "evidence.json") -> EvidenceModel:
-    """Read the fitted weights; their revision is a digest of the file."""
+@lru_cache(maxsize=4)
+def load_evidence_model(kind: str, path: Path = MODELS / "evidence.json") -> EvidenceModel:
+    """Read the weights fitted for a kind of reranker, `late` or `reader`; their revision is a digest of the file."""
     try:
         content = path.read_bytes()
-        raw = json.loads(content)
+        raw = json.loads(content)[kind]
         return EvidenceModel(
             sentence=_logistic(raw["sentence"]),
             answer=_logistic(raw["answer"]),

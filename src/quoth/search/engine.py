@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from quoth.domain.profile import Profile
-from quoth.protocols import Embedder, LlmReranker, Reranker, TokenCounter
-from quoth.search.logistic import Logistic, Scale
+from quoth.protocols import Embedder, LlmReranker, Reader, Reranker, TokenCounter
+from quoth.search.logistic import EvidenceModel, Logistic, Scale
+from quoth.search.reading import SentenceReader
 from quoth.settings import Settings
-from quoth.types import EncodedQuestion
+from quoth.types import EncodedQuestion, RegionKind
 
 Stage = Callable[[str], None]
 """Called with the name of each stage when it is done, to measure how long it took."""
@@ -20,21 +22,54 @@ def silent(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least confidence of an answer, and the least relevance of its sentences.
+
+    The best sentence must reach `support`, every other one that supports the answer `quote`, and one that only
+    complements it `context`.
+    """
+
+    answer: float
+    support: float
+    quote: float
+    context: float
+
+
+_WITH_READER = {
+    "careful": Thresholds(answer=0.7, support=0.4, quote=0.6, context=0.1),
+    "balanced": Thresholds(answer=0.5, support=0.2, quote=0.5, context=0.03),
+    "eager": Thresholds(answer=0.35, support=0.1, quote=0.4, context=0.02),
+}
+_WITHOUT_READER = {
+    "careful": Thresholds(answer=0.5, support=0.3, quote=0.3, context=0.3),
+    "balanced": Thresholds(answer=0.3, support=0.3, quote=0.3, context=0.3),
+    "eager": Thresholds(answer=0.15, support=0.2, quote=0.2, context=0.2),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """The models, the profile and the settings that answer questions; without an embedder, by full text alone."""
 
     embedder: Embedder | None
     reranker: Reranker | None
+    sentence_reader: SentenceReader | None
+    """None: the reranker has the last word on sentences."""
     llm_reranker: LlmReranker | None
-    confidence_model: Logistic | None
-    """None: the best fused score is the confidence."""
+    evidence: EvidenceModel | None
+    """For questions whose tokens the reranker compares. None: the best fused score is the confidence."""
+    evidence_without_tokens: EvidenceModel | None
+    """For other questions; only the reader can do without tokens."""
     scales: Mapping[str, Scale]
     """By the name of the scorer: maps the scores of passages to the scale of `context.floor`."""
     open_counter: Callable[[], TokenCounter]
     """Only a context needs it."""
+    view_regions: Callable[[Reader, Collection[RegionKind]], Reader]
+    """Returns a view of an index whose searches find these parts beside the text; without any, the index itself."""
     profile: Profile
     settings: Settings
     settings_digest: str
+    """See `digest_of`."""
 
     def scorer(self, encoded: EncodedQuestion) -> str:
         """Return the name of the scorer: the reranker if it can score this question, else the search itself."""
@@ -42,10 +77,49 @@ class Engine:
             return self.reranker.name
         return "none" if encoded.vector is not None else "lexical"
 
+    def evidence_for(self, encoded: EncodedQuestion) -> EvidenceModel | None:
+        """Return the weights for what is known of a question, or None if it has only the score of the search."""
+        compared = self.reranker is not None and self.scorer(encoded) == self.reranker.name
+        return self.evidence if compared else self.evidence_without_tokens
+
+    def confidence_model(self, encoded: EncodedQuestion) -> Logistic | None:
+        evidence = self.evidence_for(encoded)
+        return evidence.answer if evidence else None
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The thresholds of the settings, or where they leave one open, the value that `decision.answer` stands for.
+
+        The reader gives probabilities, so a balanced answer is more likely right than wrong. Without it the balanced
+        values were set on training questions: 95% of the right sentences and 92% of the right answers pass.
+        """
+        presets = _WITH_READER if self.sentence_reader is not None else _WITHOUT_READER
+        given = self.settings.decision
+        preset = presets[given.answer]
+        return Thresholds(
+            answer=preset.answer if given.abstain_score_thresh is None else given.abstain_score_thresh,
+            support=preset.support if given.support_score is None else given.support_score,
+            quote=preset.quote if given.support_score is None else given.support_score,
+            context=preset.context,
+        )
+
+    @property
+    def passage_support(self) -> float:
+        """The least relevance of a supporting sentence in a passage, which the reader does not judge."""
+        given = self.settings.decision.support_score
+        return _WITHOUT_READER[self.settings.decision.answer].support if given is None else given
+
     def search_mode(self, encoded: EncodedQuestion) -> str:
         """Return the retrieval mode in force: a question without a vector is searched by full text alone."""
         return "lexical" if encoded.vector is None else self.settings.retrieval.mode
 
     def with_settings(self, settings: Settings) -> Engine:
         """Return the same engine under other settings; only for settings that choose no model."""
-        return replace(self, settings=settings, settings_digest=settings.digest)
+        return replace(self, settings=settings, settings_digest=digest_of(settings, self.sentence_reader))
+
+
+def digest_of(settings: Settings, sentence_reader: SentenceReader | None) -> str:
+    """Return the digest of the settings; another model in the folder of `rerank.model` has another digest."""
+    if sentence_reader is None or settings.rerank.model is None:
+        return settings.digest
+    return hashlib.sha256(f"{settings.digest} {sentence_reader.encoder.revision}".encode()).hexdigest()[:12]

@@ -92,6 +92,16 @@ def search_within(
     return SearchResult(encoded, candidates, fused, ranked, filters, degraded=(), notes=(), usage=None)
 
 
+def read_best(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:
+    """Let the cross-encoder judge the best sentences, and keep only those; return `result` when there is none."""
+    sentence_reader, evidence = engine.sentence_reader, engine.evidence_for(result.encoded)
+    if sentence_reader is None or evidence is None:
+        return result
+    judged = sentence_reader.judge(result.ranked, question=result.encoded.text, reader=reader, model=evidence.sentence)
+    notes = (*result.notes, *sentence_reader.notes)
+    return replace(result, ranked=_boosted(judged, analysis, reader=reader, engine=engine), notes=notes)
+
+
 def rerank_with_llm(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:
     """Score the best sentences by the LLM, in one request; return `result` when there is no LLM or it fails."""
     if engine.llm_reranker is None or not result.ranked:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from quoth.errors import SettingsError
+from quoth.settings import EvidenceSettings
+
 CLEAR = 0.5
 """From this relevance on a passage is clearly about the question, whichever reranker scored it."""
+
+SENTENCE_SIGNS = {"late": 1, "lexical": 1, "reader": 1}
+ANSWER_SIGNS = {
+    **{"support": 1, "gap": 1, "agreement": 1, "coverage": 1},
+    **{"missing": -1, "unknown": -1, "unstated": -1, "unspoken": -1},
+}
+"""Every feature of a model, and whether more of it speaks for an answer or against one."""
+INTERCEPT = "intercept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,29 @@ class EvidenceModel:
     sentence: Logistic
     answer: Logistic
     revision: str
+
+
+def fitted_model(evidence: EvidenceSettings) -> EvidenceModel:
+    """Return the model that `quoth fit` wrote into the settings; its revision is a digest of its weights.
+
+    Raise `SettingsError` when a part of it is missing or unknown.
+    """
+    content = json.dumps([evidence.sentence, evidence.answer], sort_keys=True)
+    return EvidenceModel(
+        sentence=_checked("sentence", evidence.sentence, SENTENCE_SIGNS),
+        answer=_checked("answer", evidence.answer, ANSWER_SIGNS),
+        revision=f"fitted {hashlib.sha256(content.encode()).hexdigest()[:12]}",
+    )
+
+
+def _checked(name: str, weights: Mapping[str, float], known: Mapping[str, int]) -> Logistic:
+    features = {feature: weight for feature, weight in weights.items() if feature != INTERCEPT}
+    if INTERCEPT not in weights or not features or not features.keys() <= known.keys():
+        raise SettingsError(
+            f"evidence.{name} must hold an {INTERCEPT} and weights of {', '.join(known)}, not {dict(weights)}",
+            hint="Fit again (quoth fit QUESTIONS), or remove the section 'evidence' from the settings file.",
+        )
+    return Logistic(weights[INTERCEPT], features)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from quoth.errors import QuestionError
-from quoth.types import NO_FILTERS, Filters, Question, checked_day
+from quoth.types import NO_FILTERS, Filters, Question, checked_day, checked_region
 
-_OWN_NAMES = frozenset({"tags", "document_type", "is_binding", "doc_id", "as_of"})
+_OWN_NAMES = frozenset({"tags", "document_type", "is_binding", "doc_id", "as_of", "regions"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ def _filters(content: Mapping[str, Any]) -> Filters:
         document_types=_texts(given.get("document_type"), "filters.document_type"),
         is_binding=binding,
         as_of=_day(given.get("as_of")),
+        regions=_regions(_texts(given.get("regions"), "filters.regions")),
     )
 
 
@@ -78,6 +79,13 @@ def _day(value: object) -> str | None:
         return None if value is None else checked_day(value)
     except QuestionError as error:
         raise ValueError(f'"filters.as_of": {error}') from error
+
+
+def _regions(values: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(map(checked_region, values))
+    except QuestionError as error:
+        raise ValueError(f'"filters.regions": {error}. {error.hint}') from error
 
 
 def _texts(value: object, name: str) -> tuple[str, ...]:

@@ -42,10 +42,10 @@ class CosineReranker:
         return [Support(score, None, {"cosine": score}, ()) for score in scores]
 
 
-class EvidenceReranker:
+class LateReranker:
     """Score how far a sentence supports an answer, from late interaction and the lexical score."""
 
-    name = "evidence"
+    name = "late"
     needs_tokens = True
 
     def __init__(self, model: Logistic) -> None:

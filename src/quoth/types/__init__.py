@@ -7,12 +7,16 @@ from quoth.types.documents import (
     Metadata,
     ModelIdentity,
     Passage,
+    Reading,
+    Refusals,
+    Refused,
     Sentence,
     ShardState,
     SplitDocument,
     StoredDocument,
     Supersession,
 )
+from quoth.types.inspection import InspectedDocument, Inspection, Problem, ProblemKind, Severity
 from quoth.types.passages import (
     BlockReason,
     Context,
@@ -39,6 +43,7 @@ from quoth.types.questions import (
     QuestionTokens,
     SubQuestion,
     checked_day,
+    checked_region,
 )
 from quoth.types.results import (
     Abstention,
@@ -57,6 +62,7 @@ from quoth.types.results import (
     Reason,
     RunNotes,
     Selection,
+    SentenceInContext,
     Statement,
     SubAnswer,
     Support,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from quoth.errors import OffsetMismatch
@@ -26,6 +27,8 @@ class Metadata:
     superseded_by: tuple[Supersession, ...]
     language: str | None
     tags: Tags
+    type_guessed: bool
+    """Whether `document_type` was read from the document's own title, and nobody has confirmed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,43 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How the file of a document was read, as far as its text, sentences and pages do not show it.
+
+    `skipped` counts the visible characters of the regions that are never quoted. `from_file` are the fields of the
+    metadata that the extractor found; the others are stated in front matter or by the manifest. `notes` are the
+    extractor's own.
+    """
+
+    skipped: Mapping[RegionKind, int]
+    from_file: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that could not be read, and what to do about it. `kept`: the index still holds its earlier form."""
+
+    path: str
+    why: str
+    hint: str
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """The files that a run refused, which a store remembers until a later run looks at the same files.
+
+    `folders` were searched as a whole; `files` are the ids of the files that were looked at. `found` has the root of
+    each refused file with it, and grows while files are read.
+    """
+
+    folders: frozenset[str]
+    files: frozenset[str]
+    found: Sequence[tuple[str, Refused]]
+
+
+@dataclass(frozen=True, slots=True)
 class SplitDocument:
     """A document with its sentences and passages in reading order, ready to be stored.
 
@@ -118,6 +158,7 @@ class SplitDocument:
     pages: tuple[Page, ...]
     root: str
     fingerprint: str
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +185,8 @@ class DocumentInfo:
     pages: int
     """Number of pages; 0 for a format without pages."""
     metadata: Metadata
+    reading: Reading | None = None
+    """None for a document that was stored before this was recorded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,10 @@ from datetime import date
 from enum import StrEnum
 
 from quoth.errors import QuestionError
-from quoth.types.text import Span, Tags, Vectors
+from quoth.types.text import RegionKind, Span, Tags, Vectors
+
+ASIDES = tuple(kind for kind in RegionKind if kind.aside)
+"""The parts beside the text, which are searched only where a question asks for them."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -24,6 +27,8 @@ class Filters:
     is_binding: bool | None
     as_of: str | None
     """A day (`YYYY-MM-DD`): only documents in effect on it, and documents without a date."""
+    regions: tuple[RegionKind, ...]
+    """Only these parts beside the text; empty: the text, and none of them."""
 
     def __init__(
         self,
@@ -32,14 +37,16 @@ class Filters:
         document_types: str | Iterable[str] = (),
         is_binding: bool | None = None,
         as_of: str | date | None = None,
+        regions: str | Iterable[str] = (),
     ) -> None:
-        """Raise `QuestionError` when `as_of` is not a day."""
+        """Raise `QuestionError` when `as_of` is not a day, or a region is no part beside the text."""
         values = {
             "doc_ids": _texts(doc_ids),
             "tags": {facet: _texts(values) for facet, values in (tags or {}).items()},
             "document_types": _texts(document_types),
             "is_binding": is_binding,
             "as_of": None if as_of is None else checked_day(as_of),
+            "regions": tuple(map(checked_region, _texts(regions))),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -55,6 +62,13 @@ def checked_day(value: object) -> str:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError as error:
         raise QuestionError(f"'{value}' is no day", hint="Write it as YYYY-MM-DD, for example 2022-04-01.") from error
+
+
+def checked_region(value: str) -> RegionKind:
+    """Return a part beside the text by its name. Raise `QuestionError` for any other name."""
+    if value not in ASIDES:
+        raise QuestionError(f"'{value}' is no part that can be asked for by name", hint=f"Use {', '.join(ASIDES)}.")
+    return RegionKind(value)
 
 
 NO_FILTERS = Filters()

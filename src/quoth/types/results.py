@@ -71,6 +71,15 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceInContext:
+    """A sentence as the cross-encoder reads it: with its headings, and the sentence before if it leans on that one."""
+
+    text: str
+    heading: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
 class Confidence:
     """The probability that the quotes answer the question, and the `features` it was computed from.
 
@@ -94,10 +103,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen evidence, every sentence that supports an answer, best first, and the redundancy before and after."""
+    """The chosen evidence, every sentence that supports an answer, best first, and the redundancy before and after.
+
+    `context` complements an answer that has too few supporting sentences, best first.
+    """
 
     evidence: tuple[Evidence, ...]
     supporting: tuple[Ranked, ...]
+    context: tuple[Ranked, ...]
     redundancy_before: float
     redundancy_after: float
 
@@ -140,6 +153,7 @@ class Statement:
     sentence: Sentence
     document_name: str
     authority: str | None
+    authority_guessed: bool
     in_force: bool
 
 
@@ -203,6 +217,12 @@ class Citation:
     """The id of the cited sentence that this quote completes."""
     why: str | None
     """For the nearest evidence of an abstention: why it does not answer. Written by Quoth, not quoted."""
+    cells: str | None
+    """The cells of a spreadsheet that it quotes, `Sheet1!A5:D5`; None for other documents."""
+    display: str
+    """The sentence for people, on one line and with words joined that a line break hyphenates. It is not exact."""
+    lead_display: str | None
+    """The lead for people; None for a sentence without one."""
 
 
 @dataclass(frozen=True, slots=True)

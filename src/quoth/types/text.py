@@ -62,6 +62,10 @@ class RegionKind(StrEnum):
     QUOTE = "quote"
     FOOTNOTE = "footnote"
     CAPTION = "caption"
+    # The kinds below are no evidence, unless a question asks for them.
+    REFERENCES = "references"
+    BACK_MATTER = "back_matter"
+    MASTHEAD = "masthead"
     # The kinds below are never quoted. They exist so that the regions cover the whole text.
     FRONT_MATTER = "front_matter"
     MARKUP = "markup"
@@ -74,14 +78,20 @@ class RegionKind(StrEnum):
         return self in _SKIPPED
 
     @property
+    def aside(self) -> bool:
+        """Whether this is a part beside the text: a bibliography, who wrote and paid for it."""
+        return self in _ASIDE
+
+    @property
     def evidence(self) -> bool:
         """Whether a sentence of this kind can be an answer. A heading cannot: it states nothing."""
-        return self not in _SKIPPED and self not in _LABELS
+        return self not in _SKIPPED and self not in _LABELS and self not in _ASIDE
 
 
 _SKIPPED = frozenset(
     {RegionKind.FRONT_MATTER, RegionKind.MARKUP, RegionKind.HTML, RegionKind.CONTENTS, RegionKind.FURNITURE}
 )
+_ASIDE = frozenset({RegionKind.REFERENCES, RegionKind.BACK_MATTER, RegionKind.MASTHEAD})
 _LABELS = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER})
 
 

@@ -259,7 +259,8 @@ def _conflict(sides: Sequence[_Side]) -> Conflict:
 def _source(side: _Side, *, alone: bool) -> str:
     statement = side.statement
     section = "" if alone or not statement.sentence.section else f", {statement.sentence.section[-1]}"
-    authority = f" ({statement.authority})" if statement.authority else ""
+    guessed = ", guessed" if statement.authority_guessed else ""
+    authority = f" ({statement.authority}{guessed})" if statement.authority else ""
     return f"{statement.document_name}{section}{authority}"
 
 

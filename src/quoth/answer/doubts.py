@@ -1,0 +1,107 @@
+"""Doubts: what a question presumes or asks for that the sources of its evidence never speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from quoth.language.asked_quantities import asked_units, speaks_in
+from quoth.language.entities import is_numbered, mentions, word_occurs
+from quoth.language.quantities import quantities, same_quantity
+from quoth.language.words import fold
+from quoth.protocols import Reader
+from quoth.types import Analysis, Document, Entity, EntityKind, Sentence
+
+ONE_PAGE = 2_000
+"""Characters. A shorter document may never name its subject, so an entity only has to occur in the corpus."""
+_MOST = 2
+"""How many doubts of a kind count: a third name that is missing says little more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The quoted sentences and their documents; when nothing is quoted, the nearest documents."""
+
+    quoted: tuple[Sentence, ...]
+    documents: tuple[Document, ...]
+    reader: Reader
+
+    @property
+    def quoted_texts(self) -> list[str]:
+        """Each quoted sentence with its lead and its headings."""
+        return ["\n".join((sentence.search_text, *sentence.section)) for sentence in self.quoted]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """The entities, each with its synonyms, and the quantities that no source mentions; the units that none uses."""
+
+    unknown: tuple[tuple[Entity, ...], ...]
+    unstated: tuple[str, ...]
+    unspoken_units: tuple[str, ...]
+
+    @property
+    def features(self) -> dict[str, float]:
+        """What they count for in the confidence."""
+        return {
+            "unknown": float(min(_MOST, len(self.unknown))),
+            "unstated": float(min(_MOST, len(self.unstated))),
+            "unspoken": float(min(_MOST, len(self.unspoken_units))),
+        }
+
+
+NO_DOUBTS = Doubts((), (), ())
+
+
+def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
+    quoted = "\n".join(sources.quoted_texts)
+    asked = asked_units(analysis.question.text) if quoted else ()
+    return Doubts(
+        unknown=tuple(_unknown_entities(analysis, sources)),
+        unstated=tuple(_unstated_quantities(analysis, sources)),
+        unspoken_units=tuple(unit for unit, dimension in asked if not speaks_in(quoted, dimension)),
+    )
+
+
+def _unknown_entities(analysis: Analysis, sources: Sources) -> Iterator[tuple[Entity, ...]]:
+    # Search the quoted sentences first: folding whole documents is slow.
+    quoted = " ".join(sentence.text for sentence in sources.quoted)
+    unseen = [group for group in analysis.entities if not any(mentions(quoted, entity) for entity in group)]
+    abouts = ((document, document.metadata) for document in sources.documents) if unseen else ()
+    texts = [" ".join((doc.id, about.title or "", about.effective_date or "", doc.text)) for doc, about in abouts]
+    folded = [(text, fold(text)) for text in texts]
+    for group in unseen:
+        if not any(_is_known(entity, *text, sources.reader) for entity in group for text in folded):
+            yield group
+
+
+def _is_known(entity: Entity, text: str, folded: str, reader: Reader) -> bool:
+    if mentions(text, entity, folded=folded):
+        return True
+    if not in_corpus(entity, reader):
+        return False
+    if len(text) < ONE_PAGE:
+        return True
+    # If the corpus uses a term and this document uses all its words, the term is just a different wording.
+    if entity.kind not in {EntityKind.NAME, EntityKind.QUOTED} or len(entity.words) == 1 or is_numbered(entity):
+        return False
+    return all(word_occurs(folded, word, entity.kind) for word in entity.words)
+
+
+def in_corpus(entity: Entity, reader: Reader) -> bool:
+    term = " ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text
+    return reader.frequencies([term])[term] > 0
+
+
+def _unstated_quantities(analysis: Analysis, sources: Sources) -> Iterator[str]:
+    """Yield the quantities, as written in the question, that it presumes and no source states.
+
+    A long document beside the evidence is no source: a number far from the evidence is about something else.
+    """
+    quoted = sources.quoted_texts
+    short = (document.text for document in sources.documents if len(document.text) < ONE_PAGE or not quoted)
+    texts = (*quoted, *short) if analysis.quantities else ()
+    stated = [quantity for text in texts for quantity in quantities(text)]
+    for presumed in analysis.quantities:
+        if not any(same_quantity(presumed, quantity) for quantity in stated):
+            yield analysis.question.text[presumed.span.start : presumed.span.end]
