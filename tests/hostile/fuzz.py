@@ -38,7 +38,7 @@ SECONDS = 20.0
 MEMORY_MB = 2_048
 EACH_KIND = 3
 """Inputs that are kept of each kind of finding."""
-_ENDINGS = {"markdown": "md", "text": "txt"}
+_ENDINGS = {"markdown": "md", "text": "txt", "asciidoc": "adoc", "latex": "tex"}
 _ACCIDENT = re.compile(r"it cannot be read: |it crashed|reading it took|it needs more memory|it is nested too deeply")
 
 

@@ -58,6 +58,29 @@ _WORDS = {
         "\u202e \u0301 \U0001f33e \u3002 \u05d0 \ufeff"
     ).split(" "),
 }
+_WORDS["rst"] = (
+    "====\n ---- .. .. note:: x\n .. code::\n\n :f: - 1. a) | >>> :: `x`_ [1]_ .. [1] | +---+\n | a |\n === === \n"
+    "    \t __ .. _t: .. list-table::\n * - -o FILE"
+).split(" ")
+_WORDS["latex"] = (
+    "\\section{ \\begin{itemize} \\end{itemize} \\item \\begin{tabular}{l} \\end{tabular} \\\\ & \\hline \\caption{ } "
+    "{ % $$ \\[ \\] \\begin{verbatim} \\end{verbatim} \\verb|x| \\label{l} \\par \\begin{document} \\end{document} "
+    "\\def\\a{ [ ] \\cite{x} \\begin{equation} \\end{equation} \\bibitem{k} \\newcommand{\\q}{ \\% \\"
+).split(" ")
+_WORDS["asciidoc"] = (
+    "= == \n----\n \n....\n \n====\n \n____\n |===\n | 2+| a| * ** - . .. a:: :: + [source]\n [quote]\n [[id]]\n "
+    ".Cap\n //c\n ////\n :a: image::a[b]\n \n---\n ''' NOTE: <1> ```\n"
+).split(" ")
+_WORDS["eml"] = (
+    "Subject: From: Content-Type: multipart/mixed; boundary=b\n text/html text/plain; charset=utf-16\n "
+    "message/rfc822\n --b\n --b--\n Content-Transfer-Encoding: base64\n quoted-printable\n =?utf-8?q?=C3?= =?x?b?!?= > "
+    ">> \n\n Content-Disposition: attachment; filename=a.txt\n filename*0*=utf-8''%ff format=flowed -- \n"
+).split(" ")
+_WORDS["mbox"] = [*_WORDS["eml"], "\nFrom a\n", "\n>From b\n"]
+_WORDS["srt"] = _WORDS["vtt"] = [
+    *("WEBVTT\n", "\n00:00:01,000 --> 00:00:02,000\n", "\n00:01.000 --> 00:02.000\n", "-->", "<v Ann>", "<i>", "</i>"),
+    *("{\\an8}", "&amp;", "&#55296;", "\n\n", "1\n", "NOTE", "STYLE", "- ", "[music]", "<00:01.000>", "99:99:99,999"),
+]
 _WORDS["docx"] = (
     "<w:p> </w:p> <w:r> </w:r> <w:t>word</w:t> <w:tbl> </w:tbl> <w:tr> </w:tr>"
     " <w:tc> </w:tc> <w:br/> <w:tab/> <w:ins> </w:ins> <w:del> </w:del> "
@@ -67,17 +90,40 @@ _WORDS["docx"] = (
     "<w:tr/> <w:tc/> <w:body/> <w:cr/>"
 ).split()
 
+_WORDS["xlsx"] = (
+    "<row> </row> <c> </c> <v>1e9</v> <is><t>word</t></is> <f>A1</f> <row/> <c/> <si> </si> <mergeCell/> "
+    "<sheetData> </sheetData> <col/> <r> </r> <t>word</t> <rPh> </rPh>"
+).split()
+_WORDS["csv"] = ', ; \t | " "" "," \n \r\n \r sep=; 2.5 2,5 =A1 \ufeff NA'.split(" ")
+_WORDS["pptx"] = (
+    "<p:sp> </p:sp> <p:txBody> </p:txBody> <a:p> </a:p> <a:r><a:t>word</a:t></a:r> <a:br/> <a:tbl> </a:tbl> <a:tr> "
+    "</a:tr> <a:tc/> <p:grpSp> </p:grpSp> <p:pic/> <a:buNone/> <a:pPr/>"
+).split()
+_WORDS["json"] = '{ } [ ] : , " "a": "title": 1 -2.5e9 null true NaN "\\u0000" "\\ud800" "\\n\\n" {} []'.split()
+_PARTS = {"docx": "word/", "xlsx": "xl/", "pptx": "ppt/", "epub": ""}
+"""The folder of the parts that are worth spoiling."""
+_TAGS = {
+    "docx": b"w:p w:r w:tbl w:tr w:tc w:sdt w:ins w:del w:pPr w:hyperlink w:txbxContent".split(),
+    "pptx": b"p:sp p:txBody p:grpSp p:graphicFrame a:p a:r a:tbl a:tr a:tc a:pPr".split(),
+    "xlsx": b"row c v is t r si f sheetData".split(),
+    "epub": b"item itemref p h1 ul li nav ol a body section".split(),
+}
+
+
+_SOUPS = frozenset({"html", "markdown", "text", "csv", "rst", "latex", "asciidoc", "eml", "mbox", "vtt", "srt"})
+"""Formats that have no container around their text."""
+
 
 def make(form: str, random: Random) -> bytes:
     """One input: a valid file spoiled in a few places, or a soup of the format's own words."""
     seeds = seeds_of(form)
-    if form in {"html", "markdown", "text"} and random.random() < 0.5:
+    if form in _SOUPS and random.random() < 0.5:
         return _soup(form, random)
     data = random.choice(seeds)
     if form == "pdf" and random.random() < 0.7:
         return _spoiled_objects(data, random)
-    if form == "docx" and random.random() < 0.8:
-        return _spoiled_parts(data, random)
+    if form in _PARTS and random.random() < 0.8:
+        return _spoiled_parts(data, form, random)
     return spoiled(data, random.choice(seeds), form, random)
 
 
@@ -135,16 +181,17 @@ def _spoiled_objects(data: bytes, random: Random) -> bytes:
     return hostile_pdf.pdf(bodies, trailer=trailer[1] if trailer else b"")
 
 
-def _spoiled_parts(data: bytes, random: Random) -> bytes:
+def _spoiled_parts(data: bytes, form: str, random: Random) -> bytes:
     """The archive with the XML of some parts spoiled; most often so that it is still XML."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         parts: dict[str, str | bytes] = {name: file.read(name) for name in file.namelist()}
-    named = [name for name in parts if name.startswith("word/")]
+    named = [name for name in parts if name.startswith(_PARTS[form])] or list(parts)
     for _ in range(random.choice((1, 1, 2))):
         name = random.choice(named)
         content = parts[name]
         xml = content if isinstance(content, bytes) else content.encode()
-        parts[name] = _spoiled_tags(xml, random) if random.random() < 0.85 else spoiled(xml, data, "docx", random)
+        whole = random.random() < 0.85
+        parts[name] = _spoiled_tags(xml, _TAGS[form], random) if whole else spoiled(xml, data, form, random)
     if random.random() < 0.1:
         del parts[random.choice(list(parts))]
     return hostile_docx.archive(parts)
@@ -153,7 +200,7 @@ def _spoiled_parts(data: bytes, random: Random) -> bytes:
 _TAG = re.compile(rb"<[?][^<>]*[?]>|<[^<>]+/>|<(?!/)[^<>?!]+>|</[^<>]+>|[^<]+")
 
 
-def _spoiled_tags(xml: bytes, random: Random) -> bytes:
+def _spoiled_tags(xml: bytes, tags: Sequence[bytes], random: Random) -> bytes:
     """Whole elements taken out, repeated or moved, values changed: what a parser takes and a reader must bear."""
     pieces = _TAG.findall(xml)
     for _ in range(random.choice((1, 2, 4, 10))):
@@ -176,21 +223,7 @@ def _spoiled_tags(xml: bytes, random: Random) -> bytes:
                 _change_number(changed, 0, random)
                 pieces[start] = bytes(changed)
             case _:
-                tag = random.choice(
-                    [
-                        b"w:p",
-                        b"w:r",
-                        b"w:tbl",
-                        b"w:tr",
-                        b"w:tc",
-                        b"w:sdt",
-                        b"w:ins",
-                        b"w:del",
-                        b"w:pPr",
-                        b"w:hyperlink",
-                        b"w:txbxContent",
-                    ]
-                )
+                tag = random.choice(tags)
                 pieces[start:end] = [b"<%b>" % tag, *element, b"</%b>" % tag]
         if len(pieces) > 20_000:
             break

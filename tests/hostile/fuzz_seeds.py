@@ -6,8 +6,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import hostile_books
 import hostile_docx
+import hostile_mail
 import hostile_pdf
+import hostile_sheets
+import hostile_slides
 from hostile_parts import SAID
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -201,6 +205,131 @@ def _rtfs() -> list[bytes]:
     ]
 
 
+def _workbooks() -> list[bytes]:
+    rows = (
+        '<row r="1"><c r="A1" s="1" t="s"><v>0</v></c><c r="B1" s="1" t="s"><v>1</v></c>'
+        '<c r="C1" t="b"><v>1</v></c></row>'
+        '<row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2" s="2"><v>45356.5</v></c>'
+        '<c r="C2"><f>A1</f><v>0.25</v></c></row>'
+        '<row r="3" hidden="1"><c r="B3" s="3"><v>1234.5</v></c></row>'
+        f'<row r="5"><c r="A5" t="inlineStr"><is><t>{SAID}</t></is></c><c r="E5" t="e"><v>#N/A</v></c></row>'
+    )
+    after = '<autoFilter ref="A1:C3"/><mergeCells><mergeCell ref="A2:A3"/></mergeCells>'
+    strings = f"<si><t>Crop</t></si><si><r><t>De</t></r><r><t>pth</t></r></si><si><t>{SAID}_x000D_</t></si>"
+    styles = (
+        '<numFmts><numFmt numFmtId="164" formatCode="[$-409]d mmm yyyy;@"/></numFmts><fonts><font/><font><b/></font>'
+        '</fonts><cellXfs><xf/><xf fontId="1"/><xf numFmtId="164"/><xf numFmtId="4"/></cellXfs>'
+    )
+    return [hostile_sheets.workbook(rows, after=after, strings=strings, styles=styles)]
+
+
+def _decks() -> list[bytes]:
+    points = "".join(
+        f'<a:p><a:pPr lvl="{level}">{mark}</a:pPr><a:r><a:t>{SAID}</a:t></a:r><a:br/><a:r><a:t>2.5</a:t></a:r></a:p>'
+        for level, mark in ((0, "<a:buNone/>"), (1, '<a:buChar char="*"/>'), (2, '<a:buAutoNum type="romanUcPeriod"/>'))
+    )
+    cell = '<a:tc rowSpan="2"><a:txBody><a:p><a:r><a:t>3 cm</a:t></a:r></a:p></a:txBody></a:tc>'
+    table = f'<a:tbl><a:tblPr firstRow="1"/><a:tr>{cell * 2}</a:tr><a:tr>{cell}<a:tc vMerge="1"/></a:tr></a:tbl>'
+    frame = f"<p:graphicFrame><a:graphic><a:graphicData>{table}</a:graphicData></a:graphic></p:graphicFrame>"
+    body = f'<p:sp><p:nvSpPr><p:nvPr><p:ph type="body"/></p:nvPr></p:nvSpPr><p:txBody>{points}</p:txBody></p:sp>'
+    return [hostile_slides.deck(hostile_slides.TITLE + body + f"<p:grpSp>{frame}</p:grpSp><p:pic/>", notes=body)]
+
+
+def _values() -> list[bytes]:
+    return [
+        f'crop,depth,note\r\nbarley,3,"{SAID}\r\nTwice, ""even""."\r\nrye,2.5\r\n\r\n'.encode(),
+        f"\ufeffsep=;\nort;größe\nEly;3,5\n;{SAID}\n".encode(),
+    ]
+
+
+def _objects() -> list[bytes]:
+    return [
+        f'{{"title": "Sowing", "notes": [{{"crop": "rye", "cm": 2.5}}, {{"crop": "oats", "cm": 4}}], "text": "{SAID} '
+        f'{SAID} {SAID} {SAID}", "more": {{"list": ["a", null, true], "deep": [[1, "x"], '
+        f'[2, "\\u00e9\\ud83c"]]}}}}'.encode(),
+        f'{{"title": "Rye", "text": "{SAID}"}}\n{{"text": ["{SAID}"]}}\n'.encode(),
+    ]
+
+
+def _books() -> list[bytes]:
+    names = ("a.xhtml", "b.xhtml")
+    nav = '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    opf = hostile_books.package(
+        "".join(map(hostile_books.item, names)) + nav, "".join(map(hostile_books.listed, names))
+    )
+    contents = '<nav xmlns:epub="x" epub:type="toc"><ol><li><a href="b.xhtml">Two</a></li></ol></nav>'
+    more: dict[str, str | bytes] = {
+        "b.xhtml": hostile_books.chapter(f"<p>{SAID}</p><ul><li>2.5 cm</li></ul>"),
+        "nav.xhtml": hostile_books.chapter(contents),
+    }
+    return [hostile_books.book(), hostile_books.book(f"<h1>One</h1>{hostile_books.P}", opf=opf, more=more)]
+
+
+def _messages() -> list[bytes]:
+    page = f"Content-Type: text/html; charset=utf-8\n\n<p>{SAID}</p><blockquote>2.5</blockquote>"
+    plain = f"Content-Type: text/plain; format=flowed\n\nYes. \n> > {SAID}\n> No.\n-- \nAnn"
+    file = "Content-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\nJVBERi0="
+    inner = f"Content-Type: message/rfc822\n\n{hostile_mail.HEAD}\n{SAID}"
+    return [
+        hostile_mail.message(f"{SAID}\n\n> quoted\n\n- one\n- two\n", "X: =?utf-8?q?=C3=A9?= =?koi8-r?b?8NLJ?=\n"),
+        hostile_mail.multipart(plain, page, kind="alternative"),
+        hostile_mail.multipart(plain, file, inner),
+    ]
+
+
+def _mailboxes() -> list[bytes]:
+    return [b"".join(b"From a Mon Mar  2 08:15:00 2026\n" + message + b"\n" for message in _messages())]
+
+
+def _outlooks() -> list[bytes]:
+    attached: hostile_mail.Storage = {"__substg1.0_3701000D": hostile_mail.outlook("Rye", SAID)}
+    page: hostile_mail.Storage = {
+        "__substg1.0_10130102": f"<p>{SAID}</p>".encode(),
+        "__attach_version1.0_#00000000": attached,
+    }
+    plain, rich = hostile_mail.outlook("Barley", SAID), hostile_mail.outlook("Oats", "", page)
+    return [hostile_mail.ole(plain), hostile_mail.ole(rich)]
+
+
+def _with_both_line_ends(text: str) -> list[bytes]:
+    return [text.encode(), text.replace("\n", "\r\n").encode()]
+
+
+def _rsts() -> list[bytes]:
+    return _with_both_line_ends(
+        f"====\nBook\n====\n\n{SAID} See [1]_::\n\n    code\n\nOne\n---\n\n- a\n\n  1. b\n\nterm\n    {SAID}\n\n"
+        ".. note:: Mind.\n   More.\n\n.. function:: sow(x)\n   :noindex:\n\n   Sow.\n\n   :param x: 2.5 cm\n\n"
+        "+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+\n\n===  ===\na    b\n===  ===\n1    2\n===  ===\n\n"
+        ".. list-table::\n   :header-rows: 1\n\n   * - a\n     - b\n\n.. [1] Note.\n\n| verse\n\n.. comment\n   more\n"
+    )
+
+
+def _latexes() -> list[bytes]:
+    return _with_both_line_ends(
+        "\\documentclass{a}\\title{T}\n\\begin{document}\n\\section[s]{One}\\label{x} % c\n"
+        f"{SAID} \\cite{{a}} $x$ \\verb|%|\n\n\\begin{{itemize}}\\item a \\item[b] c\\end{{itemize}}\n"
+        "\\begin{equation}a=b\\end{equation}\\[c\\]$$d$$\n\\begin{table}\\begin{tabular}{ll}\\hline a & b \\\\ \\hline "
+        "1 & 2 \\\\ 3 & {4 \\\\ 5}\\end{tabular}\\caption[s]{C}\\end{table}\n\\begin{verbatim}%\\end{verbatim}\n"
+        "\\newcommand{\\q}[1]{#1}\\begin{quote}Q.\\end{quote}\n"
+        "\\begin{thebibliography}{9}\\bibitem{k} R.\\end{thebibliography}\n\\end{document}\n"
+    )
+
+
+def _asciidocs() -> list[bytes]:
+    return _with_both_line_ends(
+        f"= Book\nAnn <a@b.c>\n:toc:\n\n== One\n\n{SAID}\n// c\nMore.\n\n.Cap\n[source,py]\n----\ncode\n----\n\n"
+        "* a\n** b\n+\nc\n\nterm:: def\n\n[cols=2*,options=header]\n|===\n|a |b\n\n|1 |2\n2+|3\n|===\n\n"
+        "____\nQ.\n____\n\n====\nE.\n====\n\nOld\n---\n\nimage::a[b]\n\n////\nx\n////\n"
+    )
+
+
+def _subtitles() -> list[bytes]:
+    cues = f"Sow <i>it</i>\n\n2\n00:00:03,000 --> 00:00:04,000\nnow. {{\\an8}}{SAID}\n- Why?\n"
+    numbered = f"1\n00:00:01,000 --> 00:00:02,500\n{cues}"
+    web = "WEBVTT - T\nLanguage: en\n\nNOTE n\n\nid\n00:01.000 --> 00:02.000 align:start\n<v Ann>Sow\n\n"
+    return [numbered.encode(), (web + numbered).encode(), numbered.encode("utf-16")]
+
+
 _SEEDS: dict[str, Callable[[], list[bytes]]] = {
     "pdf": _pdfs,
     "docx": _docxs,
@@ -208,5 +337,18 @@ _SEEDS: dict[str, Callable[[], list[bytes]]] = {
     "markdown": _markdown,
     "text": _markdown,
     "rtf": _rtfs,
+    "xlsx": _workbooks,
+    "csv": _values,
+    "json": _objects,
+    "pptx": _decks,
+    "epub": _books,
+    "eml": _messages,
+    "mbox": _mailboxes,
+    "msg": _outlooks,
+    "rst": _rsts,
+    "latex": _latexes,
+    "asciidoc": _asciidocs,
+    "vtt": _subtitles,
+    "srt": _subtitles,
 }
 FORMATS = tuple(_SEEDS)

@@ -20,14 +20,24 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import hostile_archives
+import hostile_books
 import hostile_docx
 import hostile_html
+import hostile_json
+import hostile_mail
 import hostile_pdf
+import hostile_sheets
+import hostile_slides
+import hostile_sources
 import hostile_text
 from hostile_parts import Expect, Hostile, World, hostile
 
-ENDINGS = (".md", ".txt", ".pdf", ".docx", ".html", ".rtf", ".doc", ".odt")
-AS_TEXT = frozenset({".md", ".txt"})
+ENDINGS = (
+    *(".md", ".txt", ".pdf", ".docx", ".html", ".rtf", ".doc", ".odt", ".xlsx", ".csv", ".pptx", ".json"),
+    *(".epub", ".eml", ".mbox", ".msg", ".rst", ".adoc", ".tex", ".vtt", ".srt"),
+)
+AS_TEXT = frozenset({".md", ".txt", ".csv", ".json", ".rst", ".adoc", ".tex"})
 OUTSIDE = "The combination of the safe behind the granary is 4711."
 SPARSE_BYTES = 10 << 30
 NOT_UNICODE = b"name-that-is-not-unicode-\xff\xfe.md"
@@ -40,7 +50,15 @@ def files() -> tuple[Hostile, ...]:
         *hostile_pdf.FILES,
         *hostile_docx.FILES,
         *hostile_html.FILES,
+        *hostile_sheets.FILES,
+        *hostile_slides.FILES,
+        *hostile_json.FILES,
+        *hostile_archives.FILES,
+        *(one for one, _, _ in hostile_archives.MEMBERS),
         *hostile_text.FILES,
+        *hostile_books.FILES,
+        *hostile_mail.FILES,
+        *hostile_sources.FILES,
         *_odd_names(),
     )
 
@@ -93,6 +111,7 @@ def write_corpus(folder: Path, world: World, *, slow: bool) -> dict[str, Expect]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(one.make(world))
             expected[one.name] = one.expect
+    expected |= {f"{one.name}/{name}": Expect(expect) for one, name, expect in hostile_archives.MEMBERS}
     return expected | _write_oddities(folder / "odd", world)
 
 

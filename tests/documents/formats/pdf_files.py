@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 600, 800
-_FONTS = {"plain": "Helvetica", "bold": "Helvetica-Bold", "typewriter": "Courier"}
+_FONTS = {
+    "plain": "Helvetica",
+    "bold": "Helvetica-Bold",
+    "italic": "Helvetica-Oblique",
+    "serif": "Times-Roman",
+    "typewriter": "Courier",
+}
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,8 @@ class Text:
     font: str = "plain"
     turned: str = "1 0 0 1"
     """The text matrix without its place."""
+    clip: tuple[float, float, float, float] | None = None
+    """The box (x, y, width, height) that it is clipped to."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +112,10 @@ def assembled(bodies: Sequence[bytes], trailer: str) -> bytes:
 
 
 def _with_ligature(objects: _Objects) -> int:
-    """A font in which `~` stands for `fi`."""
+    """A font in which `~` stands for `fi`, and `|` for an italic mu as in formulas."""
     cmap = (
         "/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange "
-        "1 beginbfchar <7E> <00660069> endbfchar endcmap end"
+        "2 beginbfchar <7C> <D835DF07> <7E> <00660069> endbfchar endcmap end"
     )
     unicode = objects.add(_stream("", cmap.encode()))
     return objects.add(
@@ -124,7 +132,11 @@ def _page(objects: _Objects, sheet: Sheet, tree: int, fonts: str) -> int:
     drawn += [f"{x} {HEIGHT - y} m {x} {HEIGHT - y - length} l S" for x, y, length in sheet.uprights]
     for text in sheet.texts:
         words = text.text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
-        drawn.append(f"BT /{text.font} {text.size} Tf {text.turned} {text.x} {HEIGHT - text.y} Tm ({words}) Tj ET")
+        shown = f"BT /{text.font} {text.size} Tf {text.turned} {text.x} {HEIGHT - text.y} Tm ({words}) Tj ET"
+        if text.clip is not None:
+            x, y, wide, high = text.clip
+            shown = f"q {x} {HEIGHT - y - high} {wide} {high} re W n {shown} Q"
+        drawn.append(shown)
     images = ""
     if sheet.picture is not None:
         high, wide = sheet.picture.shape[:2]

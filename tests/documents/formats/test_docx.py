@@ -339,15 +339,41 @@ def test_headers_and_footers_come_once_at_the_end() -> None:
     ]
 
 
+CORE = '<c xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{}</dc:title><dc:language>de-DE</dc:language></c>'
+
+
+@pytest.mark.parametrize(
+    ("stated", "paragraphs", "title"),
+    [
+        ("The rules of 1998", [p("The rules", style="Title"), p("They are new.")], "The rules"),
+        ("Rules \n of 2020", [p("The rules", style="Title"), p("They are the RULES of 2020.")], "Rules of 2020"),
+        ("Memo of 1998", [p("Bylaws of the Club", style="Heading1"), p("Text.")], "Bylaws of the Club"),
+        ("Bylaws", [p("Bylaws of the Club", style="Heading1"), p("Text.")], "Bylaws"),
+        ("Bylaws", [p("1. Scope", style="Heading1"), p("Text.")], "Bylaws"),
+        ("Bylaws", [p("Introduction", style="Heading1"), p("Text.")], "Bylaws"),
+        ("Bylaws", [p("Only text, which has no title.")], "Bylaws"),
+        ("", [p("Bylaws of the Club", style="Heading1"), p("Text.")], None),
+        ("Microsoft Word - rules.doc", [p("The rules", style="Title")], "The rules"),
+    ],
+)
+def test_a_stated_title_is_believed_unless_the_document_prints_another(
+    stated: str, paragraphs: list[str], title: str | None
+) -> None:
+    links = relations({"word/document.xml": "officeDocument", "docProps/core.xml": "core-properties"})
+    body = part("document", f"<w:body>{''.join(paragraphs)}</w:body>")
+    parts = {"_rels/.rels": links, "word/document.xml": body, "docProps/core.xml": CORE.format(stated)}
+
+    assert docx.extract(archive(parts)).properties.get("title") == title
+
+
 def test_title_and_language_come_from_the_properties() -> None:
-    core = '<c xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{}</dc:title><dc:language>de-DE</dc:language></c>'
     body = part("document", f"<w:body>{p('The rules', style='Title')}</w:body>")
     links = relations({"word/document.xml": "officeDocument", "docProps/core.xml": "core-properties"})
     parts = {"_rels/.rels": links, "word/document.xml": body}
 
-    named = docx.extract(archive({**parts, "docProps/core.xml": core.format("Rules \n of 2020")}))
-    unnamed = docx.extract(archive({**parts, "docProps/core.xml": core.format("Microsoft Word - rules.doc")}))
-    assert named.properties == {"title": "Rules of 2020", "language": "de-DE"}
+    named = docx.extract(archive({**parts, "docProps/core.xml": CORE.format("The \n Rules")}))
+    unnamed = docx.extract(archive({**parts, "docProps/core.xml": CORE.format("Microsoft Word - rules.doc")}))
+    assert named.properties == {"title": "The Rules", "language": "de-DE"}
     assert unnamed.properties == {"title": "The rules", "language": "de-DE"}
 
 

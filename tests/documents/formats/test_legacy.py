@@ -27,7 +27,7 @@ RTF = rb"""{\rtf1\ansi\deff0{\fonttbl{\f0 Times;}}
 {\trowd\cellx2000\cellx4000\pard\intbl Rye\cell 4 t\cell\row}
 {\pard Hidden {\v secret }text. Caf\u233?.\par}}"""
 
-HTML = """<html><head><title>Rules</title></head><body><h1>Parking</h1><p>Owners may not:</p>
+HTML = """<html><head><title>Parking</title></head><body><h1>Parking</h1><p>Owners may not:</p>
 <ul><li>park boats<ul><li>at night</li></ul></li><li>burn leaves.</li></ul>
 <p>Follow these steps:</p><ol><li>Ask.</li><li>Wait 2.5 days.</li></ol><h2>Rates</h2>
 <table border="1"><tr><th>Crop</th><th>Rate</th></tr><tr><td rowspan="2">Wheat</td><td>5 t</td></tr>
@@ -100,7 +100,7 @@ def test_what_libreoffice_writes_is_read_from_docx_doc_and_odt(tmp_path: Path) -
 
     extract = docx.extract(written.read_bytes())
     assert regions(extract) == expected
-    assert extract.properties["title"] == "Rules"
+    assert extract.properties["title"] == "Parking"
     found = extract.regions or ()
     assert [extract.text[r.lead.start : r.lead.end] for r in found[2:5] if r.lead] == [
         "Owners may not:",

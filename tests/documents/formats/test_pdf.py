@@ -108,6 +108,7 @@ def test_a_word_broken_over_two_lines_keeps_its_hyphen_and_line_end() -> None:
         (0x200B, ""),
         (0xA0, " "),
         (0x110000, ""),
+        (0x1D707, "μ"),
         (ord("é"), "é"),
     ],
 )
@@ -121,6 +122,26 @@ def test_a_ligature_is_its_letters_each_with_a_place_of_its_own() -> None:
 
     assert found.text == "Of fine fish"
     assert page.boxes[3][2] == page.boxes[4][0] < page.boxes[4][2]
+
+
+def test_a_letter_beyond_16_bits_is_read_whole() -> None:
+    found = extract(pdf([Sheet([Text(50, 60, "Add 5 |g.", font="ligature")])]))
+
+    assert found.text == "Add 5 μg."
+
+
+def test_a_narrow_space_before_sloped_letters_is_a_space() -> None:
+    found = extract(pdf([Sheet([Text(50, 60, "leaves of "), Text(90.5, 60, "Zingiber officinale", font="italic")])]))
+
+    assert found.text == "leaves of Zingiber officinale"
+
+
+def test_text_that_is_clipped_away_is_not_read() -> None:
+    box = (40, 50, 200, 20)
+    shown = [Text(50, 60, "Sow at once.", clip=box), Text(50, 90, "Never seen.", clip=box)]
+    found = extract(pdf([Sheet([*shown, Text(50, 120, "Roll.", clip=(0, 0, 600, 800))])]))
+
+    assert found.text == "Sow at once.\n\nRoll."
 
 
 def test_words_without_drawn_spaces_are_parted_by_their_gaps() -> None:

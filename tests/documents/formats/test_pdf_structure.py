@@ -83,6 +83,23 @@ def test_headings_by_size_and_weight_have_levels() -> None:
     assert sections(found, "Then the barley") == ("Growing Barley", "Harvest")
 
 
+def test_headings_in_the_same_print_rank_by_their_numbers() -> None:
+    titles = ["3. From Plants to Orientin", "4. Results", "4.1. Yield", "References"]
+    page = [
+        text
+        for at, title in enumerate(titles)
+        for text in (Text(50, 60 + 110 * at, title, 12, "bold"), *body(y=80 + 110 * at, first=f"No. {at} the"))
+    ]
+    found = extract(pdf([Sheet(page)]))
+
+    assert [sections(found, f"No. {at} the") for at in range(4)] == [
+        ("3. From Plants to Orientin",),
+        ("4. Results",),
+        ("4. Results", "4.1. Yield"),
+        ("References",),
+    ]
+
+
 def test_bookmarks_make_headings_with_their_own_levels() -> None:
     sheets = [
         Sheet([*lines("On the sowing of barley"), *body(y=90), *lines("How deep it goes", y=150), *body(y=180)]),

@@ -16,19 +16,18 @@ from lxml import etree
 from quoth.documents.formats.docx.docx_blocks import DocxReader
 from quoth.documents.formats.docx.docx_tables import DocxBlock
 from quoth.documents.formats.docx.list_numbers import Notes, Numbering
-from quoth.documents.formats.docx.package import Element, Package, child, name
+from quoth.documents.formats.docx.package import Element, Package, child
 from quoth.documents.formats.docx.styles import Styles
 from quoth.documents.text_blocks import Block, assemble
-from quoth.errors import UnreadableFile
+from quoth.documents.titles import believed_title, names_a_part
 from quoth.language.headings import heading_rank
 from quoth.types import Extract, RegionKind
 
-VERSION = f"lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))} / 1"
+VERSION = f"lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))} / 2"
 
 _MAIN_PART = "word/document.xml"
 _NOT_WORD = "Only word-processing files can be read here: .docx or .docm."
 _MERGED = frozenset({RegionKind.CODE, RegionKind.CONTENTS})  # each of their lines is a paragraph in Word
-_PROGRAM_TITLE = re.compile(r"(?:microsoft word\s*-.*|document\d*|untitled|powerpoint presentation)", re.IGNORECASE)
 _BOLD_RANK, _LONGEST_BOLD, _MOST_BOLD_WORDS = 20, 80, 10
 """A heading recognised by bold print alone ranks below all others."""
 _BOLD_LINE_END = re.compile(r"[.,;:!?][\"'”’)\]]*$")
@@ -38,7 +37,7 @@ _BODY = frozenset({RegionKind.PARAGRAPH, RegionKind.LIST_ITEM})
 def extract(data: bytes) -> Extract:
     """Return the text and the regions of a DOCX or DOCM; raise `UnreadableFile` with the reason where that fails."""
     package = Package(data)
-    main, root = _main(package)
+    main, root = package.main(_MAIN_PART, "w:document", "Word document", hint=_NOT_WORD)
     related = package.related(main)
 
     def part(kind: str) -> Element | None:
@@ -65,18 +64,6 @@ def extract(data: bytes) -> Extract:
         properties=_properties(package, styles, blocks),
         notes=tuple(notes_for_user),
     )
-
-
-def _main(package: Package) -> tuple[str, Element]:
-    """Return the name of the part that holds the text, and its root."""
-    candidates = [*package.related("").get("officeDocument", ()), _MAIN_PART]
-    main = next((part for part in candidates if package.holds(part)), None)
-    if main is None:
-        raise UnreadableFile("", "it is an archive without a Word document in it", hint=_NOT_WORD)
-    root = package.xml(main)
-    if root is None or name(root) != "w:document":
-        raise UnreadableFile("", f"its main part {main} is not a Word document", hint=_NOT_WORD)
-    return main, root
 
 
 def _with_headings(blocks: list[DocxBlock]) -> list[DocxBlock]:
@@ -123,10 +110,23 @@ def _furniture(package: Package, related: dict[str, list[str]], styles: Styles) 
 
 
 def _properties(package: Package, styles: Styles, blocks: list[DocxBlock]) -> dict[str, str]:
-    core = next((package.xml(part) for part in package.related("").get("core-properties", ())), None)
-    named = {name(element): " ".join((element.text or "").split()) for element in (() if core is None else core)}
-    title = named.get("dc:title", "")
-    if not title or _PROGRAM_TITLE.fullmatch(title):
-        title = next((" ".join(block.text.split()) for block in blocks if block.title), "")
-    found = {"title": title, "language": named.get("dc:language", "") or styles.language or ""}
-    return {key: text for key, text in found.items() if text}
+    stated = package.properties()
+    text = "\n".join(block.text for block in blocks)
+    title = stated.get("title")
+    found = {
+        "title": believed_title(title, _printed_title(blocks, or_heading=title is not None), text),
+        "language": stated.get("language") or styles.language,
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _printed_title(blocks: list[DocxBlock], *, or_heading: bool) -> str | None:
+    """Return the paragraph in the style of a title; `or_heading`, else a heading that the document begins with.
+
+    Old files have no such style. Their heading is enough to doubt a title that it is not.
+    """
+    named = next((block for block in blocks if block.title), None)
+    opening = next((block for block in blocks if block.text.strip()), None)
+    if named is None and or_heading and opening is not None and opening.kind is RegionKind.HEADING:
+        named = None if names_a_part(opening.text) else opening
+    return " ".join(named.text.split()) if named else None

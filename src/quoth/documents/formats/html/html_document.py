@@ -44,26 +44,45 @@ _TYPES = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-ro
 _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
 
 
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """The document inside a page. `broken` counts the characters that could not be decoded."""
+
+    blocks: tuple[Block, ...]
+    title: str
+    language: str
+    """A language tag; empty where the page states none."""
+    broken: int
+
+
 def extract(data: bytes) -> Extract:
     """Return the document inside a web page; raise `UnreadableFile` with the reason where that fails."""
+    page = read_page(data)
+    assembled = assemble(page.blocks)
+    properties = {"title": page.title, "language": page.language}
+    notes = []
+    if page.broken:
+        notes.append(broken_note(page.broken))
+    if not assembled.text:
+        notes.append("no text was found: a script may put this page together")
+    stated = {name: value for name, value in properties.items() if value}
+    return Extract(assembled.text, assembled.regions, (), (), stated, tuple(notes))
+
+
+def read_page(data: bytes) -> WebPage:
+    """Return the blocks of a web page, a chapter of a book or the body of a message."""
     text, broken = decode_page(data)
     tree = parse(text)
     plain = _is_plain(tree)
     blocks = read_blocks(choose_content(tree), keeps_space=plain)
     if plain:
         blocks = [block for paragraph in blocks for block in _split_headings(paragraph)]
-    assembled = assemble(blocks)
-    properties = {}
-    if tree.title:
-        properties["title"] = tree.title
-    if _LANGUAGE.fullmatch(tree.language.strip()):
-        properties["language"] = tree.language.strip()
-    notes = []
-    if broken:
-        notes.append(f"{broken:,} characters could not be decoded and are shown as \ufffd")
-    if not assembled.text:
-        notes.append("no text was found: a script may put this page together")
-    return Extract(assembled.text, assembled.regions, (), (), properties, tuple(notes))
+    language = tree.language.strip()
+    return WebPage(tuple(blocks), tree.title, language if _LANGUAGE.fullmatch(language) else "", broken)
+
+
+def broken_note(count: int) -> str:
+    return f"{count:,} characters could not be decoded and are shown as \ufffd"
 
 
 def _is_plain(tree: Tree) -> bool:

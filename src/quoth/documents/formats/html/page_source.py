@@ -37,7 +37,7 @@ _WIDER = {
     **{"iso-8859-9": "cp1254", "macintosh": "mac_roman"},
 }
 _OTHER_FILES = (b"%PDF", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"Rar!")
-_ONE_BYTE = ("utf-8", "cp125", "iso8859", "koi8", "mac", "tis")
+ONE_BYTE = ("utf-8", "cp125", "iso8859", "koi8", "mac", "tis")
 """How the names of UTF-8 itself and of the encodings with one byte per character begin."""
 _FEW_BROKEN = 0.01
 _SAVE_AGAIN = "Save it again from a browser, or ingest the text that it was made from."
@@ -91,7 +91,7 @@ def _decoded(data: bytes) -> tuple[str, int]:
     else:
         # Bytes that form whole UTF-8 characters are UTF-8, whatever the page declares: many pages were converted and
         # still declare the old encoding. Only encodings with several bytes per character can look like UTF-8 by chance.
-        if declared is None or declared.startswith(_ONE_BYTE):
+        if declared is None or declared.startswith(ONE_BYTE):
             return text, 0
     for encoding in (declared, "utf-8" if mostly_utf8(data) else None):
         if encoding is not None:
@@ -114,6 +114,11 @@ def _declared(data: bytes) -> str | None:
     name = (found[1] or found[2]).decode("ascii", "ignore").lower()
     if name.startswith(("utf-16", "utf-32", "ucs-")):
         return "utf-8"  # the declaration could be read as ASCII, so the page is not in it
+    return declared_encoding(name)
+
+
+def declared_encoding(name: str) -> str | None:
+    """Return the encoding that a name in lower case stands for in pages and messages, None for an unknown one."""
     if name in _WIDER:
         return _WIDER[name]
     try:

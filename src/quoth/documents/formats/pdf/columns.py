@@ -7,6 +7,7 @@ prose consist of long lines.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _TITLE = 1.15  # times the usual size of type
 _SURE = 120  # least score, in points of text, of a gutter that other pages may rely on
 _MOST_STRIPS = 12
 _MOST_FRAGMENTS = 6_000  # a page with more is not cut; a newspaper page has half as many
+_REFERENCE = re.compile(r"\[\d{1,4}\]")
 _MOST_REGIONS = 120  # a page with more regions is no prose
 
 
@@ -142,9 +144,9 @@ def _edges(region: Sequence[Fragment]) -> NDArray[np.float64]:
 
 
 def is_mark(text: str) -> bool:
-    """Return whether a text is a list mark and nothing else: a bullet, `(a)`, `4.2`."""
+    """Return whether a text is a list mark and nothing else: a bullet, `(a)`, `4.2`, or `[25]` before a reference."""
     mark = ENUMERATOR.match(f"{text.strip()} x")
-    return mark is not None and mark.end() == len(text.strip())
+    return _REFERENCE.fullmatch(text.strip()) is not None or (mark is not None and mark.end() == len(text.strip()))
 
 
 def _known_gutter(region: Sequence[Fragment], strips: Sequence[Strip]) -> _Gutter | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from quoth.documents.formats.pdf.printed_lines import PrintedLine
+from quoth.documents.named_parts import is_bibliography_title
 from quoth.language.boundaries import cuts
 from quoth.language.enumerations import ENUMERATOR
 
@@ -65,6 +66,7 @@ def paragraphs(
     for index, line in enumerate(lines):
         after = lines[index + 1] if index + 1 < len(lines) else None
         title = opens(line) and not (groups and _in_mid_sentence(groups[-1][-1], line))
+        title = title or is_bibliography_title(line.text) or bool(groups and is_bibliography_title(groups[-1][0].text))
         if groups and not title and _together(groups[-1], line, after, leading):
             groups[-1].append(line)
         else:
@@ -88,10 +90,20 @@ def _together(group: Sequence[PrintedLine], line: PrintedLine, after: PrintedLin
     open_end = _open_end(last.text)
     if last.bold != line.bold and not (open_end and line.text[:1].islower()):
         return False
+    if _is_title_above(group, line):
+        return False
     if is_item(line.text):
         return _number_goes_on(group, line)
     continued = open_end and not line.text[0].isupper() and not line.text[0].isdigit()
     return continued or _same_shape(group, line, after)
+
+
+def _is_title_above(group: Sequence[PrintedLine], line: PrintedLine) -> bool:
+    """Return whether the lines so far are a title in a print of its own, above the first line of its text."""
+    fonts = {item.font for before in group for item in before.fragments}
+    if len(group) > 2 or len(fonts) > 1 or line.font in fonts or not line.text[:1].isupper():
+        return False
+    return _ends_early(group[-1], line) and not _ENDS.search(group[-1].text) and not _GOES_ON.search(group[-1].text)
 
 
 def _close(last: PrintedLine, line: PrintedLine, leading: Leading) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeAlias
 
+from quoth.documents.formats.pdf.aligned_tables import table_at
 from quoth.documents.formats.pdf.columns import Strip, column_regions
 from quoth.documents.formats.pdf.page_furniture import SortedPage, sort_pages
+from quoth.documents.formats.pdf.page_tables import page_tables, turned_rules
 from quoth.documents.formats.pdf.paragraphs import Leading, has_bullet, paragraphs, runs_on, usual_leading
-from quoth.documents.formats.pdf.pdf_tables import PdfTable, ruled_tables, table_at
 from quoth.documents.formats.pdf.printed_lines import (
     BoxedText,
     Fragment,
@@ -23,18 +25,25 @@ from quoth.documents.formats.pdf.printed_lines import (
     main_size,
     runs,
 )
+from quoth.documents.formats.pdf.table_rows import Columns, PdfTable, same_columns
 from quoth.documents.formats.text.contents_pages import is_contents_entry, is_contents_title
+from quoth.documents.named_parts import is_bibliography_title
 from quoth.types import RegionKind
 
 _CAPTION = re.compile(
-    r"(?:figure|fig\.?|table|chart|box|map|plate|photo|illustration|scheme)\s+(?:[A-Z]{0,2}[-.]?\d{1,3}(?:[.-]\d{1,3})?[a-z]?"
+    r"(?:continued\s+)?(?:figure|fig\.?|table|chart|box|map|plate|photo|illustration|scheme)\s+(?:[A-Z]{0,2}[-.]?\d{1,3}(?:[.-]\d{1,3})?[a-z]?"
     r"|[IVXLC]{1,6})(?:\s*[.:–—|](?!\d)|$)",
     re.IGNORECASE,
 )
+_TABLE_TITLE = re.compile(r"table\s+(?:[A-Z]{0,2}\d|[IVXLC]+\b)", re.IGNORECASE)
+_CONTINUED = re.compile(r"\bcont(?:\.|inue)", re.IGNORECASE)
 _NOTE_MARK = re.compile(r"(?:\d{1,3}(?!\d)|[*†‡§¶]+|\[\d{1,3}\]|\([a-z\d]\)|[a-z](?=\s))[.)]?\s*\S")
 _FEWEST_ENTRIES = 3
 _SMALL = 0.93  # of the size of the text: what a note is set in, at most
 _NOTES_BELOW = 0.35  # of the height of the page, from its top: where notes may begin
+_LONGEST_REPEATED = 150  # code points
+_FEWEST_PAGES = 4
+_DIGITS = re.compile(r"\d+")
 _MOST_LINES = 1_000  # of one paragraph
 _MOST_BETWEEN = 24  # blocks beside the text, such as table rows, between the two halves of a paragraph
 _RUNNING = frozenset({RegionKind.PARAGRAPH, RegionKind.LIST_ITEM, RegionKind.FOOTNOTE})
@@ -56,6 +65,8 @@ class PdfBlock:
     lines: tuple[tuple[int, BoxedText], ...]
     first: PrintedLine | None
     last: PrintedLine | None
+    columns: Columns
+    """The columns of the table that the block is a row of, else none."""
 
     @property
     def text(self) -> str:
@@ -67,11 +78,14 @@ class PdfBlock:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
     lines: list[PrintedLine]
-    rules: tuple[HorizontalRule, ...]
+    rules: Sequence[HorizontalRule]
     height: float
     """The height of the page."""
     tables: Mapping[int, PdfTable]
-    """The ruled tables by the `id()` of their stand-ins."""
+    """The tables that were found before the columns, by the `id()` of their stand-ins."""
+
+    def tables_in(self, line: PrintedLine) -> list[PdfTable]:
+        return [self.tables[id(item)] for item in line.fragments if id(item) in self.tables]
 
 
 def blocks_of(pages: Sequence[PrintedPage], is_title: _IsTitle) -> tuple[list[PdfBlock], float]:
@@ -95,8 +109,24 @@ def blocks_of(pages: Sequence[PrintedPage], is_title: _IsTitle) -> tuple[list[Pd
         if page.stamps:  # text printed aslant has no lines: it is read in drawing order
             stamp = joined_words(runs(page.stamps, lambda _, item: not item.spaced))
             lines = ((page.page.number, stamp),)
-            blocks.append(PdfBlock(RegionKind.FURNITURE, 0, False, lines, first=None, last=None))
+            blocks.append(PdfBlock(RegionKind.FURNITURE, 0, False, lines, first=None, last=None, columns=()))
+    blocks = _with_continued_tables(_without_repeated(blocks, len(pages)))
     return _with_lists(_with_joined_paragraphs(blocks)), body
+
+
+def _without_repeated(blocks: Sequence[PdfBlock], pages: int) -> list[PdfBlock]:
+    """Name short blocks printed sideways that stand on most pages: some journals print their name along the margin."""
+    places: dict[str, set[int]] = defaultdict(set)
+    for block in blocks:
+        sideways = block.first is not None and block.first.fragments[0].direction != 0
+        if sideways and len(block.text) <= _LONGEST_REPEATED:
+            places[_DIGITS.sub("#", block.text)].add(block.lines[0][0])
+    often = max(_FEWEST_PAGES, pages / 2)
+    repeated = {text for text, on in places.items() if len(on) >= often}
+    return [
+        replace(block, kind=RegionKind.FURNITURE) if _DIGITS.sub("#", block.text) in repeated else block
+        for block in blocks
+    ]
 
 
 def _without_fixed(columns: Sequence[Sequence[_Column]]) -> list[list[_Column]]:
@@ -113,13 +143,13 @@ def _without_fixed(columns: Sequence[Sequence[_Column]]) -> list[list[_Column]]:
 def _columns(sorted_page: SortedPage, strips: list[Strip]) -> list[_Column]:
     page = sorted_page.page
     by_direction: dict[int, list[Fragment]] = {}
-    text, tables = ruled_tables(page, sorted_page.body)
+    text, tables = page_tables(page, sorted_page.body, strips)
     for item in text:
         by_direction.setdefault(item.direction, []).append(item)
     letters = {turn: sum(len(item.text) for item in items) for turn, items in by_direction.items()}
     columns: list[_Column] = []
     for turn in sorted(by_direction, key=lambda turn: (-letters[turn], turn)):
-        rules = page.rules if turn == 0 else ()
+        rules = turned_rules(page, turn)
         for fragments in column_regions(by_direction[turn], rules, strips if turn == 0 else []):
             lines = lines_of(fragments, page=page.number, column_index=len(columns))
             columns.append(_Column(lines, rules, page.width if turn % 2 else page.height, tables))
@@ -147,8 +177,8 @@ def _set_apart(column: _Column, index: int, end: int) -> tuple[int, list[PdfBloc
     """Return the table, or the table of contents, that begins with a line, and how many lines it takes; else 0."""
     lines = column.lines
     line = lines[index]
-    if ruled := [column.tables[id(item)] for item in line.fragments if id(item) in column.tables]:
-        rows = [row for table in ruled for row in _rows(table, line.page)]
+    if tables := column.tables_in(line):
+        rows = [row for table in tables for row in _rows(table, line.page)]
         beside = [item for item in line.fragments if id(item) not in column.tables]
         rest = lines_of(beside, page=line.page, column_index=line.column_index)
         return 1, [*rows, _block(RegionKind.PARAGRAPH, rest)] if rest else rows
@@ -179,17 +209,39 @@ def _contents(lines: Sequence[PrintedLine], start: int, end: int) -> int:
 
 
 def _rows(table: PdfTable, page: int) -> list[PdfBlock]:
-    first = RegionKind.TABLE_HEADER if table.has_header else RegionKind.TABLE_ROW
+    header, row = RegionKind.TABLE_HEADER, RegionKind.TABLE_ROW
     return [
-        PdfBlock(RegionKind.TABLE_ROW if index else first, 0, index == 0, ((page, row),), first=None, last=None)
-        for index, row in enumerate(table.rows)
+        PdfBlock(
+            *(header if index < table.headers else row, 0, index == 0, ((page, text),)),
+            first=None,
+            last=None,
+            columns=table.columns,
+        )
+        for index, text in enumerate(table.rows)
     ]
+
+
+def _with_continued_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
+    """Let a table without a header go on with the table before it, if their columns are the same."""
+    result: list[PdfBlock] = []
+    before: PdfBlock | None = None
+    for block in blocks:
+        opens = block.opens
+        if block.columns:
+            if opens and before is not None and block.kind is RegionKind.TABLE_ROW:
+                near = block.lines[0][0] - before.lines[0][0] <= 1  # pages
+                opens = not (near and same_columns(before.columns, block.columns))
+            before = block
+        elif _TABLE_TITLE.match(block.text) and not _CONTINUED.search(block.text):
+            before = None
+        result.append(replace(block, opens=opens))
+    return result
 
 
 def _notes_from(column: _Column, body: float) -> int:
     """Return the index of the first note at the foot of a column: it has a mark, and all lines from it on are small."""
     start = len(column.lines)
-    while start > 0 and column.lines[start - 1].size <= _SMALL * body:
+    while start > 0 and column.lines[start - 1].size <= _SMALL * body and not column.tables_in(column.lines[start - 1]):
         start -= 1
     for index, line in enumerate(column.lines[start:], start):
         if line.baseline > _NOTES_BELOW * column.height and _NOTE_MARK.match(line.text) and index > 0:
@@ -222,7 +274,7 @@ def _classified(group: Sequence[PrintedLine]) -> PdfBlock:
 
 def _block(kind: RegionKind, lines: Sequence[PrintedLine]) -> PdfBlock:
     printed = tuple((line.page, line.boxed) for line in lines)
-    return PdfBlock(kind, 0, False, printed, first=lines[0], last=lines[-1])
+    return PdfBlock(kind, 0, False, printed, first=lines[0], last=lines[-1], columns=())
 
 
 def _with_joined_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
@@ -252,6 +304,8 @@ def _continues(result: Sequence[PdfBlock], at: int, block: PdfBlock) -> bool:
     if block.kind is not RegionKind.PARAGRAPH or before.kind not in _RUNNING:
         return False
     if before.last is None or block.first is None or not runs_on(before.last, block.first):
+        return False
+    if is_bibliography_title(before.last.text):
         return False
     same_column = before.last.shares_column(block.first)
     return not same_column or (at < len(result) - 1 and block.first.text[:1].islower())

@@ -1,8 +1,9 @@
 """PDF: text in reading order with its structure, and the box of every character on its page.
 
-`page_reader` reads fragments of text with pdfium. `page_furniture` sets headers and footers apart, `columns` finds the
-reading order, `printed_lines`, `paragraphs` and `pdf_tables` find what belongs together, `pdf_blocks` makes blocks and
-joins paragraphs that pages split, `pdf_headings` finds the headings. `scanned_pages` recognises the text of pictures.
+`page_reader` reads fragments of text with pdfium. `page_furniture` sets headers and footers apart, `page_tables` sets
+tables apart, `columns` finds the reading order, `printed_lines`, `paragraphs` and `aligned_tables` find what belongs
+together, `pdf_blocks` makes blocks and joins paragraphs that pages split, `first_page` finds the title and the
+masthead, `pdf_headings` the headings. `scanned_pages` recognises the text of pictures.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import pypdfium2 as pypdfium
 import pypdfium2.raw as pdfium
 
+from quoth.documents.formats.pdf.first_page import find_title, with_masthead
 from quoth.documents.formats.pdf.page_reader import read_page
 from quoth.documents.formats.pdf.pdf_blocks import PdfBlock, blocks_of
 from quoth.documents.formats.pdf.pdf_headings import Titles, text_from, with_headings
@@ -30,7 +32,7 @@ from quoth.documents.text_blocks import Assembled, Block, assemble
 from quoth.errors import MissingExtra, UnreadableFile
 from quoth.types import Extract, Page, Span
 
-VERSION = f"pypdfium2 {pypdfium.version.PYPDFIUM_INFO} / 1"
+VERSION = f"pypdfium2 {pypdfium.version.PYPDFIUM_INFO} / 3"
 if find_spec("rapidocr"):
     VERSION += f" / rapidocr {version('rapidocr')} / 1"
 
@@ -63,7 +65,9 @@ def extract(data: bytes, extend: Callable[[float], object] = lambda _seconds: No
     if not any(page.fragments for page in pages):
         raise _no_text(len(pages), unread)
     blocks, body = blocks_of(pages, titles.names)
-    blocks = [block for block in with_headings(blocks, titles, body) if block.text.strip()]
+    blocks = [block for block in blocks if block.text.strip()]
+    title, printed = find_title(blocks, body, stated.pop("title", None))
+    blocks = with_headings(with_masthead(blocks, printed), titles, body)
     assembled = assemble([Block(block.kind, block.text, block.level, block.opens) for block in blocks])
     placed, recognised = _placed(pages, blocks, assembled)
     return Extract(
@@ -71,7 +75,7 @@ def extract(data: bytes, extend: Callable[[float], object] = lambda _seconds: No
         regions=assembled.regions,
         pages=placed,
         recognised=recognised,
-        properties=stated,
+        properties={"title": title, **stated} if title else stated,
         notes=_notes(unread),
     )
 

@@ -6,10 +6,12 @@ own direction of reading, so that text printed sideways is laid out by the same 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias, TypeVar
 from unicodedata import bidirectional
 
@@ -31,6 +33,12 @@ _AROUND = 12  # lines before and after a line that show how wide its column is
 _OVERLAP = 0.5  # of the lower of two heights, for fragments to share a line
 
 
+_RAISED, _SMALLER = 0.15, 0.85  # of the type size: how far a superscript is raised, and how small it is
+_EXPONENT = re.compile(r"[+\-−–]?\d{1,3}(?:\s?[,–-]\s?\d{1,3})*")
+_BEFORE_MARKS = frozenset(".,;:)]”’\"'")
+_SUPERSCRIPT = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fragment:
     """Characters drawn one after the other on one baseline in one size, without surrounding space.
@@ -47,6 +55,9 @@ class Fragment:
     baseline: float
     size: float
     bold: bool = False
+    italic: bool = False
+    font: str = ""
+    """The name of the font in lower case, as the file has it."""
     fixed: bool = False
     """Whether all letters of the font have the same width."""
     spaced: bool = True
@@ -130,6 +141,9 @@ class PrintedLine:
     baseline: float
     size: float
     bold: bool
+    italic: bool
+    font: str
+    """The font of most letters."""
     fixed: bool
     column_edges: tuple[float, float]
 
@@ -229,8 +243,24 @@ def main_size(items: Iterable[Fragment | PrintedLine]) -> float:
     return max(sizes, key=lambda size: (sizes[size], size), default=0.0)
 
 
+def main_font(items: Iterable[Fragment | PrintedLine]) -> str:
+    """Return the font of most letters."""
+    fonts: Counter[str] = Counter()
+    for item in items:
+        fonts[item.font] += len(item.text)
+    return max(fonts, key=lambda font: (fonts[font], font), default="")
+
+
+def _is_bold(item: Fragment) -> bool:
+    return item.bold
+
+
+def _is_italic(item: Fragment) -> bool:
+    return item.italic
+
+
 def _line(row: Sequence[Fragment], *, page: int, column_index: int) -> PrintedLine:
-    bold = sum(len(item.text) for item in row if item.bold)
+    bold, italic = (sum(len(item.text) for item in row if styled(item)) for styled in (_is_bold, _is_italic))
     left, right = extent(row)
     size = main_size(row)
     main = [item for item in row if item.size == size]
@@ -248,14 +278,28 @@ def _line(row: Sequence[Fragment], *, page: int, column_index: int) -> PrintedLi
         baseline=main[0].baseline,
         size=size,
         bold=bold >= 0.8 * len(text),
+        italic=italic >= 0.8 * len(text),
+        font=main_font(row),
         fixed=all(item.fixed for item in row),
         column_edges=(left, right),
     )
 
 
 def text_of(fragments: Sequence[Fragment]) -> BoxedText:
-    """Join the fragments of a line, with spaces where the gaps are wide enough."""
-    return joined_words(runs(fragments, _in_word))
+    """Join the fragments of a line, with spaces where the gaps are wide enough; raised numbers stay raised: `10⁸`."""
+    return joined_words(runs(_with_superscripts(fragments), _in_word))
+
+
+def _with_superscripts(fragments: Sequence[Fragment]) -> list[Fragment]:
+    """Write raised numbers behind a word or a number with raised digits, so that `10⁸` is not read as 108."""
+    result = list(fragments[:1])
+    for before, item in pairwise(fragments):
+        base = before if before.size > item.size else result[-1]
+        raised = base.baseline - item.baseline > _RAISED * base.size and item.size < _SMALLER * base.size
+        behind = before.text[-1:].isalnum() or before.text[-1:] in _BEFORE_MARKS
+        raised = raised and behind and _EXPONENT.fullmatch(item.text) is not None
+        result.append(replace(item, text=item.text.translate(_SUPERSCRIPT)) if raised else item)
+    return result
 
 
 def joined_words(words: Iterable[Sequence[Fragment]]) -> BoxedText:
@@ -265,4 +309,6 @@ def joined_words(words: Iterable[Sequence[Fragment]]) -> BoxedText:
 def _in_word(word: Sequence[Fragment], item: Fragment) -> bool:
     before = word[-1]
     gap = max(item.left - before.right, before.left - item.right)
-    return gap <= (_SPACE / 2 if item.spaced else _SPACE) * min(item.size, before.size)
+    # A sloped letter leans into the space beside it, and a drawn space may be narrow: one that is both is hardly seen.
+    share = (_SPACE, _SPACE / 2, _SPACE / 4)[item.spaced + (item.italic != before.italic)]
+    return gap <= share * min(item.size, before.size)

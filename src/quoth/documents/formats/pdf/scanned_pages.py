@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quoth.documents.formats.pdf.page_reader import picture_share
+from quoth.documents.formats.pdf.page_drawings import picture_share
 from quoth.documents.formats.pdf.printed_lines import Fragment, PrintedPage, runs
 from quoth.errors import MissingExtra, ModelError
 from quoth.types import Box
