@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.domain.authority import authority_of, is_binding, is_superseded, supersessions
+from quoth.domain.authority import authority_of, is_binding, is_superseded, supersessions, type_by_title
 from quoth.domain.profile import load_profile
 from quoth.types import Metadata, Supersession
 
@@ -12,7 +12,7 @@ GOVERNANCE = load_profile("governance")
 
 
 def about(*superseded_by: Supersession, document_type: str | None = None, is_binding: bool | None = None) -> Metadata:
-    return Metadata(None, document_type, is_binding, None, superseded_by, None, {})
+    return Metadata(None, document_type, is_binding, None, superseded_by, None, {}, False)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,39 @@ def test_a_document_binds_as_it_says_or_else_as_its_type_does(
 
 def test_without_authority_a_type_says_nothing_about_binding() -> None:
     assert is_binding(about(document_type="ccr"), load_profile("general")) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "document_type"),
+    [
+        ("DECLARATION OF COVENANTS, CONDITIONS AND RESTRICTIONS", "ccr"),
+        ("Amended and Restated Declaration of Covenants", "ccr"),
+        ("First Amendment to the Declaration of Covenants", "amendment"),
+        ("BYLAWS OF TAMARIND HOLLOW", "bylaws"),
+        ("Amended and Restated By-Laws", "bylaws"),
+        ("Rules and Regulations of Tamarind Hollow (2020 Restatement)", "rules_regulations"),
+        ("Pool Rules", "rules_regulations"),
+        ("Tamarind Hollow Design Guidelines", "design_guidelines"),
+        ("Architectural Standards for Fences", "design_guidelines"),
+        ("Resolution 2021-04 Adopting Rules for Rentals", "resolution"),
+        ("Minutes of the Board on the Design Guidelines", "minutes"),
+        ("City of Brackenford Municipal Code", "city_code"),
+        ("Architectural Change Application", "application_form"),
+        ("Architectural Review Committee: Response Letter", "response_letter"),
+        ("Newsletter of June", None),
+        ("How the Association works", None),
+        ("", None),
+    ],
+)
+def test_a_title_names_the_type(title: str, document_type: str | None) -> None:
+    assert type_by_title([title], GOVERNANCE) == document_type
+
+
+def test_the_first_line_that_names_a_type_decides() -> None:
+    lines = ["Tamarind Hollow Homeowners Association", "Bylaws", "Rules and Regulations"]
+
+    assert type_by_title(lines, GOVERNANCE) == "bylaws"
+
+
+def test_a_profile_without_authority_guesses_nothing() -> None:
+    assert type_by_title(["Bylaws"], load_profile("general")) is None

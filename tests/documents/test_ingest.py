@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from quoth.documents.files import Refused, find_files
+from quoth.documents.files import find_files
 from quoth.documents.ingest import ingest, remove
 from quoth.documents.ingest_report import IngestReport
 from quoth.domain.profile import Profile, load_profile, parse_profile
@@ -19,7 +19,18 @@ from quoth.models.hash_embedder import HashEmbedder
 from quoth.protocols import Embedder, Progress
 from quoth.settings import IngestSettings
 from quoth.stores.embedded import EmbeddedStore
-from quoth.types import Document, IndexInfo, Metadata, RegionKind, Sentence, SplitDocument, Supersession, Vectors
+from quoth.types import (
+    Document,
+    IndexInfo,
+    Metadata,
+    Refusals,
+    Refused,
+    RegionKind,
+    Sentence,
+    SplitDocument,
+    Supersession,
+    Vectors,
+)
 
 AGRICULTURE = load_profile("agriculture")
 
@@ -297,6 +308,14 @@ def test_an_empty_file_is_a_document_without_sentences(corpus: Corpus) -> None:
 
     assert corpus.ingest().written == ("a.md", "b.md")
     assert corpus.sentences("a.md") == []
+
+
+@pytest.mark.parametrize("name", ["b.pdf", "b.docx", "b.html"])
+def test_an_empty_file_of_a_format_that_cannot_be_empty_is_called_empty(corpus: Corpus, name: str) -> None:
+    corpus.put("a.md", "Sow.")
+    corpus.put(name, b"")
+
+    assert [(one.path, one.why) for one in corpus.ingest().refused] == [(name, "the file is empty")]
 
 
 def test_files_of_other_formats_are_reported_by_ending(corpus: Corpus) -> None:
@@ -696,6 +715,15 @@ def test_when_no_file_can_be_read_the_error_says_which_and_why(corpus: Corpus) -
         corpus.ingest()
 
 
+def test_an_index_inside_its_folder_is_not_read(corpus: Corpus) -> None:
+    corpus.store = EmbeddedStore(corpus.root / "index")
+    corpus.put("a.md", "Sow at 2.5 cm.")
+    corpus.ingest()
+
+    report = corpus.ingest()
+    assert (report.written, report.unchanged, dict(report.ignored)) == ((), 1, {})
+
+
 class Overtaken(EmbeddedStore):
     """A store that another writer comes to first, just before we may write."""
 
@@ -707,6 +735,7 @@ class Overtaken(EmbeddedStore):
         embedder: Embedder,
         profile: tuple[str, str],
         progress: Progress | None,
+        refusals: Refusals | None = None,
     ) -> IndexInfo:
         super().write((), remove=["a.md"], embedder=embedder, profile=profile, progress=None)
         return super().write(put, remove=remove, embedder=embedder, profile=profile, progress=progress)

@@ -23,8 +23,11 @@ def archive(**parts: bytes) -> bytes:
 
 DOCX = archive(word__document_xml=b"<x/>")
 XLSX = archive(xl__workbook_xml=b"<x/>")
+PPTX = archive(ppt__presentation_xml=b"<x/>")
 ODT = archive(mimetype=b"application/vnd.oasis.opendocument.text", content_xml=b"<x/>")
 ODS = archive(mimetype=b"application/vnd.oasis.opendocument.spreadsheet", content_xml=b"<x/>")
+
+EPUB = archive(mimetype=b"application/epub+zip", **{"META-INF__container_xml": b"<x/>"})
 
 
 @pytest.mark.parametrize(
@@ -38,11 +41,34 @@ ODS = archive(mimetype=b"application/vnd.oasis.opendocument.spreadsheet", conten
         ("a.docx", DOCX, "docx"),
         ("a.zip", DOCX, "docx"),
         ("a.pdf", DOCX, "docx"),
-        ("a.xlsx", XLSX, None),
-        ("a.docx", XLSX, "docx"),
+        ("a.xlsx", XLSX, "xlsx"),
+        ("a.docx", XLSX, "xlsx"),
+        ("a.xlsx", OLE, "xlsx"),
+        ("a.csv", b"crop,depth\n", "csv"),
+        ("a.TSV", b"crop\tdepth\n", "csv"),
+        ("a.json", b"{}", "json"),
+        ("a.jsonl", b"{}\n{}", "json"),
+        ("a.csv", b"%PDF-1.7\n", "pdf"),
+        ("a.ppsx", PPTX, "pptx"),
         ("a.odt", ODT, "odt"),
         ("a.ods", ODS, None),
-        ("a.zip", b"PK\x03\x04 broken", None),
+        ("a.zip", b"PK\x03\x04 broken", "zip"),
+        ("a.jar", b"PK\x03\x04 broken", None),
+        ("a.epub", EPUB, "epub"),
+        ("book", EPUB, "epub"),
+        ("a.epub", archive(**{"META-INF__container_xml": b"<x/>"}), "epub"),
+        ("a.jar", archive(**{"META-INF__container_xml": b"<x/>"}), None),
+        ("a.msg", OLE, "msg"),
+        ("a.eml", b"Subject: Sow\n\nSow.", "eml"),
+        ("a.mbox", b"", "mbox"),
+        ("Inbox", b"From ann@example.org Mon Mar  2 08:15:00 2026\r\nSubject: Sow\r\n", "mbox"),
+        ("2026-March.txt", b"From ann at example.org  Mon Mar  2 08:15:00 2026\nFrom: ann\n", "mbox"),
+        ("a.txt", b"From Monday 08:15 on\nwe sow.", "text"),
+        ("a.rst", b"Sow\n===", "rst"),
+        ("a.vtt", b"WEBVTT", "vtt"),
+        ("a.srt", b"1\n", "srt"),
+        ("a.adoc", b"= Sow", "asciidoc"),
+        ("a.tex", b"\\section{Sow}", "latex"),
         ("a.doc", OLE, "doc"),
         ("a.docx", OLE, "docx"),
         ("a.xls", OLE, None),

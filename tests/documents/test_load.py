@@ -13,13 +13,18 @@ from hypothesis import strategies as st
 
 from quoth.documents.encodings import decode, text_sha256
 from quoth.documents.files import find_files, read_bytes
+from quoth.documents.worker.pool import Extraction
 from quoth.errors import CorpusError, UnreadableFile
+from quoth.settings import IngestSettings
+
+NO_WORKERS = Extraction(IngestSettings())
+"""Starts no process unless a file lies inside another."""
 
 
 def read(folder: Path, data: bytes) -> tuple[str, str]:
     path = folder / "a.txt"
     path.write_bytes(data)
-    return decode(read_bytes(path, label="a.txt", most_mb=64), label="a.txt")
+    return decode(read_bytes(path, label="a.txt", most_mb=64, workers=NO_WORKERS), label="a.txt")
 
 
 def make(root: Path, *names: str) -> Path:
@@ -200,7 +205,7 @@ def test_a_file_that_cannot_be_opened_is_refused_by_its_label(tmp_path: Path) ->
     (tmp_path / "gone.md").symlink_to(tmp_path / "nowhere.md")
 
     with pytest.raises(UnreadableFile, match=rf"sub/gone\.md: {os.strerror(2)}"):
-        read_bytes(tmp_path / "gone.md", label="sub/gone.md", most_mb=1)
+        read_bytes(tmp_path / "gone.md", label="sub/gone.md", most_mb=1, workers=NO_WORKERS)
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))

@@ -108,12 +108,12 @@ def test_all_fields_are_read() -> None:
     )
 
     assert found == Metadata(
-        "Rules", "ccr", True, "2022-04-01", (Supersession("b.md", None),), "en", {"crop": ("canola",)}
+        "Rules", "ccr", True, "2022-04-01", (Supersession("b.md", None),), "en", {"crop": ("canola",)}, False
     )
 
 
 def test_fields_that_are_not_given_are_none() -> None:
-    assert described() == Metadata(None, None, None, None, (), None, {})
+    assert described() == Metadata(None, None, None, None, (), None, {}, False)
 
 
 def test_fields_of_other_tools_are_left_alone() -> None:

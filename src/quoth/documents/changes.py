@@ -18,18 +18,19 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from quoth.documents.files import CorpusFiles, SourceFile, read_bytes, root_name
-from quoth.documents.formats.recognition import AS_TEXT
+from quoth.documents.formats.recognition import AS_TEXT, MAY_BE_EMPTY
 from quoth.documents.ingest_report import ChangedFile, FileOutcomes
 from quoth.documents.split_document import ExtractedFile, split_document
 from quoth.documents.worker.pool import Extraction
-from quoth.documents.worker.process import version
-from quoth.domain.manifest import fields_beside, fields_for, merged, read_manifest
+from quoth.documents.worker.process import request, version
+from quoth.domain.authority import authority_of
+from quoth.domain.manifest import MANIFEST_NAME, fields_beside, fields_for, merged, read_manifest
 from quoth.domain.profile import Profile
 from quoth.errors import SettingsError, UnreadableFile
 from quoth.language.boundaries import SPLITTER_VERSION
 from quoth.protocols import Progress
 from quoth.settings import IngestSettings
-from quoth.types import SplitDocument, StoredDocument
+from quoth.types import Document, SplitDocument, StoredDocument
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -52,8 +53,8 @@ def changed_documents(
     `outcomes` learns what became of each file. Raise `SettingsError` when the profile changed and a stored document
     cannot be read again.
     """
-    reader = FileReader(profile, max_file_mb=settings.max_file_mb)
     extraction = Extraction(settings)
+    reader = FileReader(profile, settings, extraction)
 
     def extract_if_changed(file: SourceFile) -> ExtractedFile | None:
         opened = reader.open(file)
@@ -87,18 +88,20 @@ def changed_documents(
             if known and known.fingerprint == extracted.fingerprint:
                 outcomes.unchanged += 1  # the same file under another root, which is all that has to be stored
             else:
-                outcomes.take(changed_file(extracted))
+                outcomes.take(changed_file(extracted, document.document, profile))
             yield document
 
 
-def changed_file(extracted: ExtractedFile) -> ChangedFile:
+def changed_file(extracted: ExtractedFile, document: Document, profile: Profile) -> ChangedFile:
     """Return what the report of an ingest needs to know about a file that was read."""
+    about = document.metadata
+    guess = f"{authority_of(about, profile)} ({about.document_type}), by its title: confirm in {MANIFEST_NAME}"
     return ChangedFile(
         doc_id=extracted.file.doc_id,
         root=root_name(extracted.file.root),
         sha256=extracted.sha256,
         encoding=extracted.encoding,
-        notes=extracted.extract.notes,
+        notes=(*extracted.extract.notes, *([guess] if about.type_guessed else [])),
     )
 
 
@@ -122,19 +125,21 @@ class OpenedFile:
 class FileReader:
     """Reads files under one profile. Threads may share it; the manifest of each folder is read once."""
 
-    def __init__(self, profile: Profile, *, max_file_mb: int) -> None:
+    def __init__(self, profile: Profile, settings: IngestSettings, extraction: Extraction) -> None:
+        self._extraction = extraction
         self._profile = profile
         self._facets = [facet.name for facet in profile.facets]
-        self._max_file_mb = max_file_mb
+        self._settings = settings
         self._manifest = cache(partial(read_manifest, facets=self._facets))
 
     def open(self, file: SourceFile) -> OpenedFile:
         """Return the file's bytes and its fingerprint. Raise `UnreadableFile` when it cannot be read."""
         _check_id(file.doc_id)
         fields = merged(fields_for(file.doc_id, self._manifest(file.root)), self._fields_beside(file))
-        data = read_bytes(file.path, label=file.doc_id, most_mb=self._max_file_mb)
+        most_mb = self._settings.max_file_mb
+        data = read_bytes(file.path, label=file.doc_id, most_mb=most_mb, workers=self._extraction)
         sha256 = hashlib.sha256(data).hexdigest()
-        extractor = "" if file.format in AS_TEXT else version(file.format)
+        extractor = "" if file.format in AS_TEXT else version(request(file.format, self._settings))
         fields_json = json.dumps(fields, sort_keys=True, default=str)
         identity = [sha256, file.format, extractor, fields_json, self._profile.source, SPLITTER_VERSION]
         fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
@@ -153,6 +158,8 @@ class FileReader:
 def extract_text(opened: OpenedFile, extraction: Extraction) -> ExtractedFile:
     """Return the file with its text. Raise `UnreadableFile` when there is none."""
     file = opened.file
+    if not opened.data and file.format not in MAY_BE_EMPTY:
+        raise UnreadableFile(file.doc_id, "the file is empty", hint="Copy it again, or leave it out.")
     extract, encoding = extraction.read(opened.data, form=file.format, label=file.doc_id)
     return ExtractedFile(
         file, opened.sha256, encoding, opened.extractor, extract, fields=opened.fields, fingerprint=opened.fingerprint

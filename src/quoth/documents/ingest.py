@@ -55,6 +55,7 @@ def ingest(
             embedder=embedder,
             profile=(profile.name, profile.source),
             progress=progress,
+            refusals=outcomes.refusals(),
         )
     with store.read() as reader:
         ids = {document.id for document in reader.documents()}

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quoth.documents.files import CorpusFiles, Refused, refused
+from quoth.documents.files import CorpusFiles, refused, root_name
 from quoth.domain.authority import names_section
 from quoth.errors import UnreadableFile
 from quoth.protocols import Reader
-from quoth.types import IndexInfo, StoredDocument, Supersession
+from quoth.types import IndexInfo, Refusals, Refused, StoredDocument, Supersession
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,14 @@ class FileOutcomes:
     def __init__(self, files: CorpusFiles, stored: Mapping[str, StoredDocument], *, prune: bool) -> None:
         self._files = files
         self._stored = stored
+        self._roots = {file.doc_id: root_name(file.root) for file in files.files}
         # A folder that could not be listed may still hold the files that seem to be gone.
         self.gone = () if files.closed else _gone(files, stored)
         self.leaving = list(self.gone) if prune else []
         """Documents to remove. The list grows while files are read: a new name is noticed late."""
         self.unchanged = 0
         self.written: list[str] = []
-        self.refused = [refused(error, kept=False) for error in files.closed]
+        self._refused = [(root_name(place.root), refused(place.error, kept=False)) for place in files.closed]
         self.notes: dict[str, tuple[str, ...]] = {}
         self._renamed: dict[str, str] = {}
         self._converted: dict[str, str] = {}
@@ -74,9 +75,22 @@ class FileOutcomes:
         for doc_id in reversed(self.gone):
             self._gone_by_sha256.setdefault(stored[doc_id].source_sha256, []).append(doc_id)
 
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """The files that were refused so far."""
+        return tuple(one for _, one in self._refused)
+
+    def refusals(self) -> Refusals:
+        """Return the files that are refused, for the store. The list in it grows while files are read."""
+        return Refusals(self._files.folders, frozenset(self._roots), self._refused)
+
     def refuse(self, error: UnreadableFile, *, doc_id: str) -> None:
-        """Note a file that could not be read; the stored document of that id, if there is one, stays."""
-        self.refused.append(refused(error, kept=doc_id in self._stored))
+        """Note a file that could not be read; the stored document of that id, if there is one, stays.
+
+        What was said about it before, as a container, is replaced.
+        """
+        self._refused[:] = [(root, one) for root, one in self._refused if one.path != error.path]
+        self._refused.append((self._roots.get(doc_id, ""), refused(error, kept=doc_id in self._stored)))
 
     def take(self, file: ChangedFile) -> None:
         """Note a document that will be written."""
@@ -102,12 +116,12 @@ class FileOutcomes:
         """Return the report. `ids` are the documents that the index holds now, `superseded` those that are replaced."""
         leaving = set(self.leaving)
         for doc_id, successors in superseded.items():
-            self._note(doc_id, *_supersession_notes(successors, ids))
+            self._note(doc_id, *supersession_notes(successors, ids))
         return IngestReport(
             info=info,
             written=tuple(self.written),
             unchanged=self.unchanged,
-            refused=tuple(self.refused),
+            refused=self.refused,
             converted=self._converted,
             notes=self.notes,
             ignored=dict(self._files.ignored),
@@ -153,7 +167,7 @@ def _checked(reader: Reader, doc_id: str, successors: Sequence[Supersession]) ->
     return tuple(CheckedSupersession(found.by, found.section, matched(found.section)) for found in successors)
 
 
-def _supersession_notes(successors: Sequence[CheckedSupersession], ids: Collection[str]) -> list[str]:
+def supersession_notes(successors: Sequence[CheckedSupersession], ids: Collection[str]) -> list[str]:
     """Return a note for each successor that the index lacks, or that replaces a section which is not there."""
     absent = dict.fromkeys(successor.by for successor in successors if successor.by not in ids)
     unmatched = [successor.section for successor in successors if not successor.matched]

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from quoth.documents.formats.text.markdown import markdown_blocks
 from quoth.documents.formats.text.plain_text import plain_blocks
+from quoth.documents.named_parts import Piece, named_parts
+from quoth.documents.text_blocks import covered
 from quoth.language.boundaries import cuts
 from quoth.language.spans import Runs, trim
 from quoth.types import Region, RegionKind, Span
 
-_ONE_SENTENCE = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER, RegionKind.TABLE_ROW})
+_ONE_SENTENCE = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER, RegionKind.TABLE_ROW, RegionKind.REFERENCES})
 _BLANK_LINE = re.compile(r"(?<=\S)[^\S\r\n]*(?:\r\n?|\n)(?:[^\S\r\n]*(?:\r\n?|\n))+")
 
 
 def split(text: str, *, format: str) -> tuple[tuple[Region, tuple[Span, ...]], ...]:  # noqa: A002 - the word users know
     """Return every region of a `markdown` or `text` document with its sentences, in reading order."""
     regions = markdown_regions(text) if format == "markdown" else plain_regions(text)
-    return tuple((region, sentence_spans(text, region)) for region in regions)
+    kinds = named_parts([Piece(one.kind, " ".join(text[one.span.start : one.span.end].split())) for one in regions])
+    named = (replace(region, kind=kind) for region, kind in zip(regions, kinds, strict=True))
+    return tuple((region, sentence_spans(text, region)) for region in named)
 
 
 def sentence_spans(text: str, region: Region) -> tuple[Span, ...]:
@@ -86,37 +91,11 @@ def _last_gap(pattern: re.Pattern[str], text: str, start: int, end: int, runs: R
     return next((at for at in reversed(gaps) if runs is None or not runs.around(at)), None)
 
 
-_LETTER = re.compile(r"[^\W\d_]")
-
-
 def markdown_regions(text: str) -> tuple[Region, ...]:
     """Return the regions of a Markdown document in reading order."""
-    return _filled(text, markdown_blocks(text))
+    return covered(text, markdown_blocks(text))
 
 
 def plain_regions(text: str) -> tuple[Region, ...]:
     """Return the regions of a plain text in reading order."""
-    return _filled(text, plain_blocks(text))
-
-
-def _filled(text: str, blocks: Iterable[Region]) -> tuple[Region, ...]:
-    """Name what lies between the blocks, so that nothing visible is lost.
-
-    Marks (`>`, `-`, `|`, a byte order mark) are markup. Words that no block claimed are kept as a paragraph: better an
-    odd quote than a lost one.
-    """
-    regions: list[Region] = []
-    at = 0
-    for block in blocks:
-        regions += [*_gap(text, at, block.span.start, block.section), block]
-        at = block.span.end
-    regions += _gap(text, at, len(text), regions[-1].section if regions else ())
-    return tuple(regions)
-
-
-def _gap(text: str, start: int, end: int, section: tuple[str, ...]) -> list[Region]:
-    span = trim(text, start, end)
-    if span is None:
-        return []
-    kind = RegionKind.PARAGRAPH if _LETTER.search(text, span.start, span.end) else RegionKind.MARKUP
-    return [Region(span, kind, section, lead=None)]
+    return covered(text, plain_blocks(text))

@@ -7,22 +7,36 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise, takewhile
+from itertools import groupby, islice, pairwise, takewhile
 from typing import Any
 
 from quoth.documents.encodings import text_sha256
 from quoth.documents.files import SourceFile, root_name
 from quoth.documents.sentences import sentence_spans, split
-from quoth.domain.authority import is_binding
+from quoth.domain.authority import is_binding, type_by_title
 from quoth.domain.manifest import merged, metadata, with_tags
 from quoth.domain.profile import Profile
 from quoth.domain.tags import Tagger, document_tagger
 from quoth.errors import SettingsError, UnreadableFile
+from quoth.language.spans import visible
 from quoth.language.words import count_tokens
 from quoth.overrides import parse_yaml
-from quoth.types import Document, Extract, Passage, Quote, Region, RegionKind, Sentence, Span, SplitDocument
+from quoth.types import (
+    Document,
+    Extract,
+    Metadata,
+    Passage,
+    Quote,
+    Reading,
+    Region,
+    RegionKind,
+    Sentence,
+    Span,
+    SplitDocument,
+)
 
 PageOf = Callable[[int], int | None]
 """Returns the page number at an offset of the text, None for a document without pages."""
@@ -65,6 +79,7 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
         )
     except SettingsError as error:
         raise UnreadableFile(file.doc_id, str(error).removeprefix(f"{file.doc_id}: "), hint=error.hint) from error
+    described = _with_guessed_type(described, extract.text, regions, profile)
     document = Document(
         id=file.doc_id,
         text=extract.text,
@@ -89,7 +104,42 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
         pages=extract.pages,
         root=root_name(file.root),
         fingerprint=extracted.fingerprint,
+        reading=_reading(extract, [region for region, _ in regions], stated={*extracted.fields, *stated}),
     )
+
+
+def _reading(extract: Extract, regions: Iterable[Region], *, stated: Collection[str]) -> Reading:
+    """Return how the file was read. `stated` are the fields that the manifest or the front matter give."""
+    skipped: Counter[RegionKind] = Counter()
+    for region in regions:
+        if region.kind.skipped:
+            skipped[region.kind] += visible(extract.text[region.span.start : region.span.end])
+    found = tuple(sorted(name for name in extract.properties if name not in stated))
+    return Reading(dict(sorted(skipped.items())), found, extract.notes)
+
+
+_TITLE_LINES = 5
+"""Sentences at the beginning of a document among which its title is looked for."""
+_LONGEST_TITLE = 200
+"""Code points."""
+
+
+def _with_guessed_type(
+    described: Metadata, text: str, regions: Iterable[tuple[Region, tuple[Span, ...]]], profile: Profile
+) -> Metadata:
+    """Return the metadata with the document type that the title names, if nothing says what the document is worth."""
+    if described.document_type is not None or described.is_binding is not None:
+        return described
+    beginning = islice(((region.kind, span) for region, spans in regions for span in spans), _TITLE_LINES)
+    # A heading may come below the name of the author. Of other lines only the first is a title: a letter goes on with
+    # what it is about.
+    lines = [
+        text[span.start : span.end]
+        for number, (kind, span) in enumerate(beginning)
+        if (number == 0 or kind is RegionKind.HEADING) and len(span) <= _LONGEST_TITLE
+    ]
+    guess = type_by_title([*filter(None, [described.title]), *lines], profile)
+    return described if guess is None else replace(described, document_type=guess, type_guessed=True)
 
 
 def _split_regions(extract: Extract, form: str) -> tuple[tuple[Region, tuple[Span, ...]], ...]:
@@ -179,10 +229,16 @@ def passages(sentences: Sequence[Sentence]) -> tuple[Passage, ...]:
 
 def _sections(sentences: Sequence[Sentence], tokens: Sequence[int]) -> list[_SectionRun]:
     runs = []
-    for section, group in groupby(range(len(sentences)), key=lambda ordinal: sentences[ordinal].section):
+    for (section, aside), group in groupby(range(len(sentences)), key=lambda ordinal: _part(sentences[ordinal])):
         ordinals = list(group)
+        if aside:  # no agent wants to read a bibliography
+            continue
         runs.append(_SectionRun(ordinals[0], ordinals[-1], section, sum(tokens[ordinal] for ordinal in ordinals)))
     return runs
+
+
+def _part(sentence: Sentence) -> tuple[tuple[str, ...], bool]:
+    return sentence.section, sentence.kind.aside
 
 
 def _joined(runs: Sequence[_SectionRun]) -> list[_SectionRun]:
@@ -199,6 +255,8 @@ def _joined(runs: Sequence[_SectionRun]) -> list[_SectionRun]:
 
 def _join(first: _SectionRun, second: _SectionRun) -> _SectionRun | None:
     """Return two runs as one under the heading they share, None when they share none or would be too long."""
+    if second.first != first.last + 1:  # a part that is no evidence stands between them
+        return None
     levels = zip(first.section, second.section, strict=False)
     shared = tuple(mine for mine, _ in takewhile(lambda level: level[0] == level[1], levels))
     near = len(shared) >= min(len(first.section), len(second.section)) - 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from quoth.documents.named_parts import Piece, named_parts
 from quoth.language.boundaries import last_sentence
 from quoth.language.enumerations import ENUMERATOR, Enumeration, introduction
 from quoth.language.headings import LABELLED, SectionPath
@@ -22,6 +24,7 @@ _ASIDE = frozenset({RegionKind.FURNITURE, RegionKind.MARKUP, RegionKind.CAPTION,
 """Kinds that stand beside the text: a list or a table goes on after them."""
 _TABLE = frozenset({RegionKind.TABLE_HEADER, RegionKind.TABLE_ROW})
 _OPEN_ENDS = frozenset(":—–")
+_LETTER = re.compile(r"[^\W\d_]")
 _LONGEST_HEADER = 600
 """Code points that the header rows of a table may take together."""
 
@@ -51,6 +54,7 @@ class Assembled:
 
 def assemble(blocks: Sequence[Block]) -> Assembled:
     """Join blocks into one text, and find the section, the lead-in or the table header of each."""
+    blocks = _with_named_parts(blocks)
     starts: list[int | None] = []
     texts: list[str] = []
     length = 0
@@ -61,13 +65,21 @@ def assemble(blocks: Sequence[Block]) -> Assembled:
             texts += [block.text, _GAP]
             length += len(block.text) + len(_GAP)
     text = "".join(texts[:-1])
-    builder = _RegionBuilder(text)
+    builder = RegionBuilder(text)
     regions = []
     for block, start in zip(blocks, starts, strict=True):
         span = None if start is None else trim(text, start, start + len(block.text))
         if span is not None:
             regions.append(builder.region(block, span))
     return Assembled(text, tuple(regions), tuple(starts))
+
+
+def _with_named_parts(blocks: Sequence[Block]) -> list[Block]:
+    kinds = named_parts([Piece(block.kind, " ".join(block.text.split())) for block in blocks])
+    return [
+        block if kind is block.kind else replace(block, kind=kind, level=1 if kind is RegionKind.HEADING else 0)
+        for block, kind in zip(blocks, kinds, strict=True)
+    ]
 
 
 def row_text(cells: Sequence[str]) -> str:
@@ -78,7 +90,7 @@ def row_text(cells: Sequence[str]) -> str:
     return CELL_GAP.join(texts)
 
 
-class _RegionBuilder:
+class RegionBuilder:
     """Follows the blocks in reading order and makes a region of each."""
 
     def __init__(self, text: str) -> None:
@@ -94,7 +106,7 @@ class _RegionBuilder:
         """The heading before, where it is a label alone, and its rank."""
 
     def region(self, block: Block, span: Span) -> Region:
-        if block.kind in _ASIDE or block.kind.skipped:
+        if block.kind in _ASIDE or block.kind.skipped or block.kind.aside:
             return Region(span, block.kind, self._outline.section, lead=None)
         if block.kind is RegionKind.HEADING:
             self._list_leads.clear()
@@ -181,3 +193,26 @@ class _RegionBuilder:
 
     def _ends_open(self, region: Region) -> bool:
         return self._text[region.span.end - 1] in _OPEN_ENDS
+
+
+def covered(text: str, blocks: Iterable[Region]) -> tuple[Region, ...]:
+    """Name what lies between the blocks, so that nothing visible is lost.
+
+    Marks (`>`, `-`, `|`, a byte order mark) are markup. Words that no block claimed are kept as a paragraph: better an
+    odd quote than a lost one.
+    """
+    regions: list[Region] = []
+    at = 0
+    for block in blocks:
+        regions += [*_gap(text, at, block.span.start, block.section), block]
+        at = block.span.end
+    regions += _gap(text, at, len(text), regions[-1].section if regions else ())
+    return tuple(regions)
+
+
+def _gap(text: str, start: int, end: int, section: tuple[str, ...]) -> list[Region]:
+    span = trim(text, start, end)
+    if span is None:
+        return []
+    kind = RegionKind.PARAGRAPH if _LETTER.search(text, span.start, span.end) else RegionKind.MARKUP
+    return [Region(span, kind, section, lead=None)]

@@ -11,19 +11,33 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from queue import LifoQueue
+from typing import TypeVar
 
-from quoth.documents.encodings import decode
-from quoth.documents.formats.recognition import AS_TEXT
-from quoth.documents.worker.process import EXTENDED, FAILED, OK, read_message, unpack, write_message
+from quoth.documents.containers import Listing
+from quoth.documents.encodings import decode, encoding_of
+from quoth.documents.formats.recognition import AS_TEXT, SOURCES
+from quoth.documents.worker.process import (
+    EXTENDED,
+    FAILED,
+    LIST,
+    OK,
+    READ,
+    read_message,
+    request,
+    unpack,
+    write_message,
+)
 from quoth.errors import UnreadableFile
 from quoth.machine import available_cores, plain_environment
 from quoth.settings import IngestSettings
 from quoth.types import Extract
 
-_CLEANINGS = 40
+_Result = TypeVar("_Result")
+_CLEANINGS = 200
 _HANGS = "Raise ingest.seconds if it is only large; otherwise open it in its own program and save it again."
 _CRASHES = "The file is damaged or hostile: open it in its own program and save it again, or leave it out."
 
@@ -51,22 +65,35 @@ class Extraction:
     def read(self, data: bytes, *, form: str, label: str) -> tuple[Extract, str]:
         """Return the extract of a file of any format, and its encoding, which is empty unless it is a text file."""
         if form not in AS_TEXT:
-            return self.extract(data, form=form, label=label), ""
+            return self.extract(data, form=form, label=label), encoding_of(data, label=label) if form in SOURCES else ""
         text, encoding = decode(data, label=label)
         return Extract(text, None, (), (), {}, ()), encoding
 
     def extract(self, data: bytes, *, form: str, label: str) -> Extract:
         """Return the extract of a file that a worker must read. Raise `UnreadableFile` when the worker cannot."""
+        return self._ask(request(form, self._settings), data, label=label, parse=unpack)
+
+    def list_contents(self, path: Path, *, form: str, label: str) -> Listing:
+        """Return what a container holds, as `contents.list_contents` does."""
+        wanted = json.dumps([os.path.abspath(path), label, form]).encode()  # noqa: PTH100 - links stay as they are
+        return self._ask(LIST, wanted, label=label, parse=Listing.unpacked)
+
+    def read_content(self, path: Path, *, label: str, most_bytes: int) -> bytes:
+        """Return a file inside a container, as `contents.read_content` does."""
+        wanted = json.dumps([os.path.abspath(path), label, most_bytes]).encode()  # noqa: PTH100
+        return self._ask(READ, wanted, label=label, parse=bytes)
+
+    def _ask(self, task: str, data: bytes, *, label: str, parse: Callable[[bytes], _Result]) -> _Result:
         worker = self._free.get()
         try:
             if worker is not None and worker.alive:
                 try:
-                    return worker.extract(data, form=form, label=label)
+                    return worker.ask(task, data, label=label, parse=parse)
                 except _WorkerFailure:
                     # Memory taken by earlier files may be the cause, so the file gets a second try in a new process.
                     self._end(worker)
             worker = self._start(label)
-            return worker.extract(data, form=form, label=label)
+            return worker.ask(task, data, label=label, parse=parse)
         finally:
             if worker is not None and not worker.alive:
                 self._end(worker)
@@ -114,11 +141,11 @@ class _Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def extract(self, data: bytes, *, form: str, label: str) -> Extract:
+    def ask(self, task: str, data: bytes, *, label: str, parse: Callable[[bytes], _Result]) -> _Result:
         self._timed_out = False  # the timer of the previous file may have fired just after it was done
         deadline = time.monotonic() + self._seconds
         with self._time_limit(self._seconds):
-            reply = self._reply(form.encode(), data)
+            reply = self._reply(task.encode(), data)
         while reply is not None and reply[:1] == EXTENDED:
             deadline += float(reply[1:])
             with self._time_limit(deadline - time.monotonic()):
@@ -127,7 +154,7 @@ class _Worker:
             raise self._ended(label)
         try:
             if reply[:1] == OK:
-                return unpack(reply[1:])
+                return parse(reply[1:])
             why, hint = json.loads(reply[1:])
             refusal = _WorkerFailure if reply[:1] == FAILED else UnreadableFile
         except (ValueError, TypeError, KeyError, IndexError) as error:

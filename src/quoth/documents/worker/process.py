@@ -18,18 +18,25 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import IO
 
 import msgspec
 import numpy as np
 
+from quoth.documents.containers import reason_of
+from quoth.documents.formats.json.json_fields import JsonFields
 from quoth.errors import QuothError
+from quoth.settings import IngestSettings
 from quoth.types import Extract
 
 OK, REFUSED, FAILED, EXTENDED = b"+", b"-", b"!", b"."
 """The first byte of a reply: an extract, a file that is refused, an accident. `EXTENDED` comes before the reply itself
 and allows its reader to wait for more seconds."""
 LENGTH = 8  # bytes in front of each message
+LIST, READ = "list", "read"
+"""What may be asked for instead of a format; the data is then JSON: the path of a container, the label, and what is
+wanted of it."""
 
 _NO_BOXES = np.empty((0, 4), dtype=np.float32)
 _CONVERTED = frozenset({"rtf", "doc", "odt"})
@@ -37,28 +44,52 @@ _MODULES = {
     "pdf": "quoth.documents.formats.pdf.pdf_document",
     "docx": "quoth.documents.formats.docx.docx_document",
     "html": "quoth.documents.formats.html.html_document",
+    "xlsx": "quoth.documents.formats.xlsx.xlsx_document",
+    "pptx": "quoth.documents.formats.pptx.pptx_document",
+    "json": "quoth.documents.formats.json.json_document",
+    "csv": "quoth.documents.formats.csv.csv_document",
+    "epub": "quoth.documents.formats.epub.epub_document",
+    "eml": "quoth.documents.formats.mail.eml",
+    "mbox": "quoth.documents.formats.mail.mbox",
+    "msg": "quoth.documents.formats.mail.msg",
+    "rst": "quoth.documents.formats.source.restructured_text",
+    "asciidoc": "quoth.documents.formats.source.asciidoc",
+    "latex": "quoth.documents.formats.source.latex",
+    "vtt": "quoth.documents.formats.subtitles.webvtt",
+    "srt": "quoth.documents.formats.subtitles.subrip",
     **dict.fromkeys(_CONVERTED, "quoth.documents.formats.legacy"),
 }
 
 
-def version(form: str) -> str:
+def request(form: str, settings: IngestSettings) -> str:
+    """Return what to ask a worker for: the format, and behind it those settings that its text depends on."""
+    return f"json {settings.json_title}\n{settings.json_text}" if form == "json" else form
+
+
+def version(requested: str) -> str:
     """Return the name and version of what extracts this format; when it changes, stored texts are extracted again."""
+    form, _, fields = requested.partition(" ")
     module = import_module(_MODULES[form])
     named: str = module.version() if form in _CONVERTED else module.VERSION
-    return named
+    title, _, text = fields.partition("\n")
+    return " / ".join([named, *([f"title {title}"] if title else []), *([f"text {text}"] if text else [])])
 
 
-def extract(form: str, data: bytes, extend: Callable[[float], object]) -> Extract:
+def extract(requested: str, data: bytes, extend: Callable[[float], object]) -> Extract:
     """Return the text of a file with its structure. Raise `QuothError` when the file cannot be read.
 
     A PDF calls `extend` with the seconds for each page that it has read, so that only an extractor that hangs is ended.
     """
+    form, _, fields = requested.partition(" ")
     module = import_module(_MODULES[form])
     extracted: Extract
     if form in _CONVERTED:
         extracted = module.extract(data, f".{form}")
     elif form == "pdf":
         extracted = module.extract(data, extend)
+    elif form == "json":
+        title, _, text = fields.partition("\n")
+        extracted = module.extract(data, JsonFields.parsed(text, title))
     else:
         extracted = module.extract(data)
     extracted.text.encode()  # half a surrogate pair is no text, and could not be stored
@@ -153,9 +184,11 @@ class _Alarm:
 
 def _reply(form: str, data: bytes, extend: Callable[[float], object]) -> tuple[bytes, bytes]:
     try:
+        if form in {LIST, READ}:
+            return OK, _from_container(form, *json.loads(data))
         return OK, pack(extract(form, data, extend))
     except QuothError as error:
-        return REFUSED, json.dumps([str(error).removeprefix(": "), error.hint]).encode()
+        return REFUSED, json.dumps([reason_of(error).removeprefix(": "), error.hint]).encode()
     except MemoryError:
         return FAILED, json.dumps(["it needs more memory than is allowed", _MEMORY]).encode()
     except RecursionError:
@@ -163,6 +196,15 @@ def _reply(form: str, data: bytes, extend: Callable[[float], object]) -> tuple[b
     except Exception as error:  # libraries may raise anything; the file is reported, and the next one is read
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST_REASON]
         return FAILED, json.dumps([f"it cannot be read: {reason}", _DAMAGED]).encode()
+
+
+def _from_container(task: str, path: str, label: str, wanted: str | int) -> bytes:
+    """Return the listing of a container of the format `wanted`, or a file inside of at most `wanted` bytes."""
+    from quoth.documents.contents import list_contents, read_content  # few runs need them
+
+    if task == LIST:
+        return list_contents(Path(path), str(wanted), label=label).packed()
+    return read_content(Path(path), label=label, most_bytes=int(wanted))
 
 
 _GRACE = 10.0
