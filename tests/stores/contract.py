@@ -13,6 +13,7 @@ import pytest
 
 from quoth.errors import IndexMismatch, ModelError, NoIndex
 from quoth.protocols import Store
+from quoth.stores.aside_search import AsideSearch
 from quoth.types import (
     NO_FILTERS,
     Candidate,
@@ -23,6 +24,7 @@ from quoth.types import (
     Passage,
     Query,
     Quote,
+    Reading,
     RegionKind,
     Sentence,
     Span,
@@ -55,6 +57,15 @@ CORPUS = (
     ),
     split("empty.md"),
     split("headings.md", "# Only", "# Headings", about=metadata(document_type="guide")),
+)
+
+PAPER = split(
+    "paper.pdf",
+    "# A paper",
+    "We sowed canola at pH 6.5.",
+    "1. Lee S (2010) Canola volatiles. Plant J 59: 149-155.",
+    "The work was paid by a grant.",
+    kinds=(RegionKind.HEADING, RegionKind.PARAGRAPH, RegionKind.REFERENCES, RegionKind.BACK_MATTER),
 )
 
 
@@ -118,6 +129,18 @@ class StoreContract:
         with pytest.raises(NoIndex), store.read():
             pass
 
+    def test_sentences_of_every_kind_can_be_stored(self, new_store: NewStore) -> None:
+        kinds = [kind for kind in RegionKind if not kind.skipped]
+        sentences = tuple(
+            Sentence("a.md", Quote(Span(at, at + 1), "S"), kind, (), None, None, None, {})
+            for at, kind in enumerate(kinds)
+        )
+        store = new_store()
+        write(store, [with_sentences("a.md", "S" * len(kinds), sentences, about=metadata())])
+
+        with store.read() as reader:
+            assert tuple(reader.sentences("a.md")) == sentences
+
     def test_every_field_comes_back_as_it_was(self, new_store: NewStore) -> None:
         text = "| N | P |\n| 1 | 2 |\n"
         header = Quote(Span(0, 9), "| N | P |")
@@ -138,7 +161,8 @@ class StoreContract:
             superseded_by=(Supersession("b.md", None),),
             tags={"crop": ("corn",)},
         )
-        whole = with_sentences("a.md", text, (label, row), about=about)
+        reading = Reading({RegionKind.FURNITURE: 12}, ("title",), ("page 2 is a \0 picture",))
+        whole = replace(with_sentences("a.md", text, (label, row), about=about), reading=reading)
         store = new_store()
         info = write(store, [whole])
 
@@ -148,6 +172,7 @@ class StoreContract:
             assert tuple(reader.sentences("a.md")) == (label, row)
             (listed,) = reader.documents()
             assert (listed.id, listed.characters, listed.sentences) == ("a.md", len(text), 2)
+            assert listed.reading == reading
             assert (listed.sha256, listed.source_sha256) == (whole.document.sha256, whole.document.source_sha256)
             assert (listed.encoding, listed.format, listed.extractor) == ("utf-8", "markdown", "plain / 1")
             assert (listed.pages, listed.metadata) == (0, about)
@@ -680,6 +705,54 @@ class StoreContract:
             thread.join()
         assert failures == []
         assert len(answered) == 3
+
+    @pytest.mark.parametrize("kind", [kind for kind in RegionKind if not kind.skipped])
+    def test_a_sentence_of_any_kind_comes_back(self, new_store: NewStore, kind: RegionKind) -> None:
+        store = new_store()
+        write(store, [split("a.md", "Canola is sown.", kinds=[kind])])
+        with store.read() as reader:
+            assert [sentence.kind for sentence in reader.sentences("a.md")] == [kind]
+
+    def test_a_guessed_type_stays_a_guess(self, new_store: NewStore) -> None:
+        store = new_store()
+        guessed = replace(metadata(document_type="ccr"), type_guessed=True)
+        write(store, [split("a.md", "Fences are low.", about=guessed), split("b.md", "Walls are low.")])
+        with store.read() as reader:
+            assert [info.metadata.type_guessed for info in reader.documents()] == [True, False]
+            document = reader.document("a.md")
+
+        assert document is not None
+        assert document.metadata == guessed
+
+    # The parts beside the text
+
+    def test_parts_beside_the_text_are_found_only_where_they_are_asked_for(self, new_store: NewStore) -> None:
+        store = new_store()
+        write(store, [*CORPUS, PAPER])
+        view = AsideSearch(HashEmbedder()).view
+        with store.read() as reader:
+            plain = reader.search(question("canola", vector="canola"))
+            (entry,) = view(reader, [RegionKind.REFERENCES]).search(question("canola", vector="canola")).items
+            beside = view(reader, [RegionKind.REFERENCES, RegionKind.BACK_MATTER])
+            every = beside.search(question("canola", "grant", vector="canola")).items
+            lexical = AsideSearch(None).view(reader, [RegionKind.REFERENCES]).search(question("canola"))
+
+        assert not {item.sentence.kind for item in plain.items} & {RegionKind.REFERENCES, RegionKind.BACK_MATTER}
+        assert (entry.sentence, entry.found_by) == (PAPER.sentences[2], ("lexical", "dense"))
+        assert entry.tokens == entry.sentence.search_text.encode()
+        assert [item.sentence for item in every] == [*PAPER.sentences[2:4]]
+        assert [item.sentence for item in lexical.items] == [PAPER.sentences[2]]
+
+    def test_a_bibliography_changes_no_score_of_the_text(self, new_store: NewStore) -> None:
+        bare = with_sentences(
+            PAPER.document.id, PAPER.document.text, PAPER.sentences[:2], about=PAPER.document.metadata
+        )
+        with_entries, without = new_store(), new_store()
+        write(with_entries, [*CORPUS, PAPER])
+        write(without, [*CORPUS, bare])
+        asked = question("canola", "ph", vector="canola ph")
+
+        assert search(with_entries, asked).items == search(without, asked).items
 
 
 def _ideal_share(text: str, corpus: Sequence[str], terms: Sequence[str]) -> float:

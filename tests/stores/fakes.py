@@ -70,7 +70,7 @@ def metadata(
     superseded_by: tuple[Supersession, ...] = (),
     tags: Tags | None = None,
 ) -> Metadata:
-    return Metadata("A title", document_type, is_binding, "2021-04-01", superseded_by, "en", tags or {})
+    return Metadata("A title", document_type, is_binding, "2021-04-01", superseded_by, "en", tags or {}, False)
 
 
 def split(

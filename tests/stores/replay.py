@@ -59,4 +59,5 @@ def documents_of(store: EmbeddedStore) -> Iterator[SplitDocument]:
                 tuple(page for page in pages if page is not None),
                 known[listed.id].root,
                 known[listed.id].fingerprint,
+                listed.reading,
             )

@@ -17,7 +17,7 @@ from quoth.stores.sharded.cluster_manifest import (
     combine_shards,
     describe_shard,
 )
-from quoth.types import Candidates, IndexInfo, SplitDocument, StoredDocument
+from quoth.types import Candidates, IndexInfo, Refusals, SplitDocument, StoredDocument
 
 from .fakes import PROFILE, HashEmbedder
 
@@ -35,6 +35,7 @@ class WrittenShards(ShardedStore):
         embedder: Embedder,
         profile: tuple[str, str],
         progress: Progress | None,
+        refusals: Refusals | None = None,
     ) -> IndexInfo:
         documents = list(put)
         place = Path(self.location)

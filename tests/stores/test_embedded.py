@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from quoth.types import Filters, IndexInfo, Query, SplitDocument, Vectors
 
 from .contract import CORPUS, NewStore, StoreContract, question, search, texts, write
 from .fakes import HashEmbedder, numbered, split
+from .refusals import check_refusals
 
 TESTS = Path(__file__).parent.parent
 
@@ -85,6 +87,24 @@ def index(tmp_path: Path) -> Path:
 
 def generations(index: Path) -> list[str]:
     return sorted(path.name for path in (index / "generations").iterdir())
+
+
+def test_refused_files_are_remembered_until_they_are_looked_at_again(tmp_path: Path) -> None:
+    check_refusals(EmbeddedStore(tmp_path))
+
+
+def test_an_index_from_before_readings_is_read_and_written(index: Path) -> None:
+    store = EmbeddedStore(index)
+    with closing(sqlite3.connect(index / "quoth.db")) as before, before:
+        before.executescript("ALTER TABLE documents DROP COLUMN reading; DROP TABLE refused_files;")
+    with store.read() as reader:
+        assert all(info.reading is None for info in reader.documents())
+        count = reader.info.documents
+    assert store.refused_files() == ()
+
+    check_refusals(store)
+    with store.read() as reader:
+        assert reader.info.documents == count + 1
 
 
 # Processes that die

@@ -36,6 +36,7 @@ from .contract import CORPUS, NewStore, StoreContract, question, write
 from .contract import search as found_by
 from .fakes import HashEmbedder, metadata, numbered, split, with_sentences
 from .postgres_server import drop_schema, new_schema
+from .refusals import check_refusals
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -75,6 +76,10 @@ class TestContractWithHalfVectors(StoreContract):
 def store(database_url: str, schema: str) -> Iterator[PostgresStore]:
     with closing(PostgresStore(database_url, schema=schema, vectors="vector", ef_search=100)) as store:
         yield store
+
+
+def test_refused_files_are_remembered_until_they_are_looked_at_again(store: PostgresStore) -> None:
+    check_refusals(store)
 
 
 @pytest.fixture

@@ -112,6 +112,7 @@ def test_an_entry_comes_back_as_it_was(log: QueryLog, path: Path) -> None:
         "document_types": ["ccr"],
         "is_binding": True,
         "as_of": None,
+        "regions": [],
     }
     assert row[5] == 12.75
 

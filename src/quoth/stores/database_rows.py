@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -22,6 +22,9 @@ from quoth.types import (
     Page,
     Passage,
     Quote,
+    Reading,
+    Refusals,
+    Refused,
     RegionKind,
     Sentence,
     Span,
@@ -48,14 +51,14 @@ Row: TypeAlias = tuple[Any, ...]
 
 DOCUMENT_COLUMNS = (
     "id, fingerprint, sha256, source_sha256, encoding, format, extractor, root, characters, sentences, pages, "
-    "document_type, is_binding, metadata, text"
+    "document_type, is_binding, metadata, reading, text"
 )
 SENTENCE_COLUMNS = "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags, text"
 PASSAGE_COLUMNS = "ordinal, first, last, start, stop, section, page, tokens"
 PAGE_COLUMNS = "number, width, height, spans, boxes"
 
 WHOLE = "id, text, sha256, source_sha256, encoding, format, extractor, metadata"
-LISTED = "id, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages, metadata"
+LISTED = "id, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages, metadata, reading"
 QUOTED = (
     "d.id, s.start, s.stop, s.text, s.kind, s.section, s.lead_start, s.lead_stop, s.lead_text, s.page, s.ocr, s.tags"
 )
@@ -78,7 +81,8 @@ def document_values(split: SplitDocument) -> dict[str, Any]:
     metadata = asdict(document.metadata) | {"superseded_by": successors}
     counts = {"characters": len(document.text), "sentences": len(split.sentences), "pages": len(split.pages)}
     found = {"root": split.root, "fingerprint": split.fingerprint}
-    return asdict(document) | metadata | counts | found | {"metadata": metadata}
+    reading = {"reading": None if split.reading is None else to_json(asdict(split.reading))}
+    return asdict(document) | metadata | counts | found | {"metadata": metadata} | reading
 
 
 def document_row(split: SplitDocument) -> Row:
@@ -160,8 +164,26 @@ def document(row: Row) -> Document:
 
 def listed(row: Row) -> DocumentInfo:
     """Return the document info in a row of `LISTED`."""
-    fields = (*row[:-1], _metadata(row[-1]))
-    return DocumentInfo(*fields)
+    *fields, metadata, stored = row
+    values = (*fields, _metadata(metadata), reading(stored))
+    return DocumentInfo(*values)
+
+
+def reading(stored: str | None) -> Reading | None:
+    """Return the reading of a document from its column; None if none was recorded."""
+    return None if stored is None else msgspec.json.decode(stored, type=Reading)
+
+
+def refusal_rows(refusals: Refusals) -> list[Row]:
+    """Return root, path, reason and hint of each refused file. A name that is not Unicode is written with escapes."""
+    written = ((root, one.path, one.why, one.hint) for root, one in refusals.found)
+    return [tuple(text.encode("utf-8", "backslashreplace").decode() for text in row) for row in written]
+
+
+def refused_files(found: Iterable[Row], documents: Collection[str]) -> tuple[tuple[str, Refused], ...]:
+    """Return what `Store.refused_files` does, from rows of `refusal_rows` and the ids of all documents."""
+    by_path = {path: (root, Refused(path, why, hint, kept=path in documents)) for root, path, why, hint in found}
+    return tuple(by_path[path] for path in sorted(by_path))
 
 
 def evidence_key(model: ModelIdentity, sentence: Sentence) -> bytes | None:
@@ -200,6 +222,7 @@ def tag_tuples(tags: Mapping[str, list[str]]) -> Tags:
 def _metadata(stored: str) -> Metadata:
     fields = json.loads(stored)
     successors = tuple(Supersession(*successor) for successor in fields["superseded_by"])
+    fields.setdefault("type_guessed", False)  # an index of an earlier version holds no guesses
     return Metadata(**{**fields, "superseded_by": successors, "tags": tag_tuples(fields["tags"])})
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from quoth.errors import IndexMismatch, ModelError
 from quoth.protocols import Embedder, Progress
 from quoth.stores.database_rows import Row, search_text
-from quoth.types import IndexInfo, ModelIdentity, SplitDocument, StoredDocument, Vectors
+from quoth.types import IndexInfo, ModelIdentity, Refusals, SplitDocument, StoredDocument, Vectors
 
 FORMAT = 3
 """The version of the content. It is the same in every store, so that the digests of two stores agree."""
@@ -48,9 +48,11 @@ class WriteTemplate(ABC):
         self.model = self.embedder.identity
         self._report = self.progress or (lambda *_: None)
 
-    def run(self, put: Iterable[SplitDocument], remove: Collection[str]) -> IndexInfo:
+    def run(self, put: Iterable[SplitDocument], remove: Collection[str], refusals: Refusals | None = None) -> IndexInfo:
         with self.staging():
             self._stage_all(put, remove)
+            if refusals is not None:
+                self.remember(refusals)
             if self.old is not None:
                 self.refuse_mixture(self.old)
             if self.old is not None and not self.staged and not self.removed and self.is_described_by(self.old):
@@ -104,6 +106,10 @@ class WriteTemplate(ABC):
     @abstractmethod
     def finish_staging(self, moved: Mapping[str, str]) -> None:
         """Note the removed documents, and store the new root of each moved document, by id."""
+
+    @abstractmethod
+    def remember(self, refusals: Refusals) -> None:
+        """Store which files were refused, in place of what is stored about the same files and folders."""
 
     @abstractmethod
     def keeps_documents(self) -> bool:

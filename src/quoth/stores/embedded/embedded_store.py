@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
@@ -38,6 +39,8 @@ from quoth.types import (
     Page,
     Passage,
     Query,
+    Refusals,
+    Refused,
     Sentence,
     SplitDocument,
     StoredDocument,
@@ -112,6 +115,11 @@ class EmbeddedStore:
             return schema.read_stored_documents(loan.connection) if info else {}
         return {}
 
+    def refused_files(self) -> tuple[tuple[str, Refused], ...]:
+        with suppress(NoIndex), self._snapshot() as (loan, info), reading(self._location):
+            return schema.read_refused_files(loan.connection) if info else ()
+        return ()
+
     def write(
         self,
         put: Iterable[SplitDocument],
@@ -120,6 +128,7 @@ class EmbeddedStore:
         embedder: Embedder,
         profile: tuple[str, str],
         progress: Progress | None,
+        refusals: Refusals | None = None,
     ) -> IndexInfo:
         with ExitStack() as stack:
             with writing(self._location):
@@ -139,7 +148,7 @@ class EmbeddedStore:
                 layout=self._layout,
             )
             try:
-                info = writer.run(put, remove)
+                info = writer.run(put, remove, refusals)
             except BaseException:
                 self._clean_after_failure(connection)
                 raise
@@ -262,8 +271,15 @@ class EmbeddedReader:
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         where = "" if ids is None else f"WHERE id {_LISTED}"
         values = () if ids is None else (json.dumps(sorted(ids)),)
-        found = self._rows(f"SELECT {rows.LISTED} FROM documents {where}", *values)
+        found = self._rows(f"SELECT {self._listed} FROM documents {where}", *values)
         return tuple(sorted(map(rows.listed, found), key=lambda document: document.id))
+
+    @cached_property
+    def _listed(self) -> str:
+        """`LISTED`, without what an index from before does not record."""
+        with reading(self.location):
+            recorded = schema.has_readings(self.connection)
+        return rows.LISTED if recorded else rows.LISTED.replace("reading", "NULL")
 
     def sentences(self, doc_id: str) -> Iterator[Sentence]:
         found = self._rows(f"SELECT {rows.QUOTED} {_JOINED} WHERE d.id = ? ORDER BY s.ordinal", _storable(doc_id))

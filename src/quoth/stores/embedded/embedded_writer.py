@@ -10,6 +10,7 @@ names the new generation.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,7 +26,7 @@ from quoth.stores.disk_faults import writing
 from quoth.stores.embedded import derived_indexes, sqlite_schema
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.write_template import CHUNK, WriteTemplate
-from quoth.types import IndexInfo, SplitDocument, StoredDocument, Vectors
+from quoth.types import IndexInfo, Refusals, SplitDocument, StoredDocument, Vectors
 
 _FILE = "staging.db"
 
@@ -104,6 +105,18 @@ class EmbeddedWriter(WriteTemplate):
             self._insert("removed", "id", ((doc_id,) for doc_id in self.removed))
             roots = ((root, doc_id) for doc_id, root in moved.items())
             self.connection.executemany("UPDATE main.documents SET root = ? WHERE id = ?", roots)
+
+    def remember(self, refusals: Refusals) -> None:
+        covered = (json.dumps(sorted(refusals.folders)), json.dumps(sorted(refusals.files)))
+        with self._transaction():
+            self.connection.execute(
+                "DELETE FROM main.refused_files WHERE root IN (SELECT value FROM json_each(?)) "
+                "OR path IN (SELECT value FROM json_each(?))",
+                covered,
+            )
+            self.connection.executemany(
+                "INSERT INTO main.refused_files VALUES (?, ?, ?, ?)", rows.refusal_rows(refusals)
+            )
 
     @property
     def index_name(self) -> str:

@@ -19,6 +19,8 @@ CREATE TABLE documents (
     document_type TEXT,
     is_binding INTEGER,
     metadata TEXT NOT NULL,
+    -- How the file was read: JSON, null for a document from before this was recorded.
+    reading TEXT,
     text TEXT NOT NULL
 );
 
@@ -94,3 +96,6 @@ CREATE TABLE sentence_tags (
     PRIMARY KEY (sentence, tag)
 ) WITHOUT ROWID;
 CREATE INDEX sentences_by_tag ON sentence_tags (tag, sentence);
+
+-- The files that ingests could not read. They belong to no generation: a reader sees the newest.
+CREATE TABLE refused_files (root TEXT NOT NULL, path TEXT NOT NULL, why TEXT NOT NULL, hint TEXT NOT NULL);

@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 
 from quoth.errors import IndexDamaged, IndexMismatch
+from quoth.stores.database_rows import refused_files
 from quoth.stores.write_template import FORMAT
-from quoth.types import IndexInfo, StoredDocument
+from quoth.types import IndexInfo, Refused, StoredDocument
 
 DATABASE = "quoth.db"
 _PAGE = 8192  # bytes; of the usual 4096, a vector with its tokens takes half and a little more
@@ -34,10 +35,28 @@ def connect_writer(location: Path) -> sqlite3.Connection:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
             schema = _SCHEMA.read_text(encoding="utf-8")
             connection.executescript(f"BEGIN;{schema}INSERT INTO meta VALUES ('format', '{FORMAT}');COMMIT;")
+        elif not has_readings(connection):
+            _add_readings(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def has_readings(connection: sqlite3.Connection) -> bool:
+    """Return whether the index records how files were read; one that was made before does so from its next write on."""
+    found = connection.execute("SELECT count(*) FROM pragma_table_info('documents') WHERE name = 'reading'").fetchone()
+    return bool(found != (0,))
+
+
+def _add_readings(connection: sqlite3.Connection) -> None:
+    """Add what is missing in an index of the same format. The content stays as it was, and so does its format."""
+    if connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() != (str(FORMAT),):
+        return  # `read_info` refuses it
+    connection.executescript(
+        "BEGIN;ALTER TABLE documents ADD COLUMN reading TEXT;CREATE TABLE refused_files "
+        "(root TEXT NOT NULL, path TEXT NOT NULL, why TEXT NOT NULL, hint TEXT NOT NULL);COMMIT;"
+    )
 
 
 def merge_log(connection: sqlite3.Connection) -> None:
@@ -50,6 +69,13 @@ def merge_log(connection: sqlite3.Connection) -> None:
 def read_stored_documents(connection: sqlite3.Connection) -> dict[str, StoredDocument]:
     found = connection.execute("SELECT id, fingerprint, source_sha256, root FROM documents")
     return {doc_id: StoredDocument(*rest) for doc_id, *rest in found}
+
+
+def read_refused_files(connection: sqlite3.Connection) -> tuple[tuple[str, Refused], ...]:
+    if not has_readings(connection):
+        return ()
+    found = connection.execute("SELECT root, path, why, hint FROM refused_files ORDER BY rowid").fetchall()
+    return refused_files(found, {doc_id for (doc_id,) in connection.execute("SELECT id FROM documents")})
 
 
 def read_info(connection: sqlite3.Connection, location: Path) -> IndexInfo | None:

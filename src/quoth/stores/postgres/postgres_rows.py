@@ -118,17 +118,18 @@ def _fitting(found: Sequence[str]) -> Iterator[str]:
 
 DOCUMENT_COLUMNS = (
     "name, fingerprint, sha256, source_sha256, encoding, format, extractor, root, characters, sentences, evidence, "
-    "tokens, pages, title, document_type, is_binding, effective_date, superseded_by, language, tags, text"
+    "tokens, pages, title, document_type, is_binding, effective_date, superseded_by, language, tags, reading, "
+    "type_guessed, text"
 )
 SENTENCE_COLUMNS = (
     "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags, labels, text, key, terms, "
     "length, norm"
 )
 
-_ABOUT = "d.title, d.document_type, d.is_binding, d.effective_date, d.superseded_by, d.language, d.tags"
+_ABOUT = "d.title, d.document_type, d.is_binding, d.effective_date, d.superseded_by, d.language, d.tags, d.type_guessed"
 WHOLE = f"d.name, d.text, d.sha256, d.source_sha256, d.encoding, d.format, d.extractor, {_ABOUT}"
 _LISTED = "name, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages"
-LISTED = f"{shared.qualified('d', _LISTED)}, {_ABOUT}"
+LISTED = f"d.reading::text, {shared.qualified('d', _LISTED)}, {_ABOUT}"
 QUOTED = (
     "d.name, s.start, s.stop, s.text, s.kind, s.section::text, s.lead_start, s.lead_stop, s.lead_text, s.page, s.ocr, "
     "s.tags::text"
@@ -193,17 +194,19 @@ def document(row: Row) -> Document:
 
 def listed(row: Row) -> DocumentInfo:
     """Return the document info in a row of `LISTED`."""
-    return DocumentInfo(*_fields(row))
+    reading, *fields = row
+    values = (*_fields(fields), shared.reading(restored(reading)))
+    return DocumentInfo(*values)
 
 
-def _fields(row: Row) -> Row:
+def _fields(row: Iterable[object]) -> Row:
     """Return the columns before `_ABOUT`, and the metadata in these."""
-    *source, title, document_type, is_binding, effective_date, superseded_by, language, tags = _texts_mapped(
-        original, row
+    *source, title, document_type, is_binding, effective_date, superseded_by, language, tags, type_guessed = (
+        _texts_mapped(original, row)
     )
     successors = tuple(Supersession(*_texts_mapped(original, successor)) for successor in superseded_by)
     about = (title, document_type, is_binding, effective_date, successors, language, shared.tag_tuples(tags))
-    return (*source, Metadata(*about))
+    return (*source, Metadata(*about, type_guessed))
 
 
 def vectors(sent: list[bytes], *, kind: str, dimension: int) -> Vectors:

@@ -11,12 +11,12 @@ from psycopg import errors, sql
 
 from quoth.errors import IndexFault, IndexMismatch
 from quoth.language.terms import ANALYSIS_VERSION
-from quoth.stores.database_rows import Row
+from quoth.stores.database_rows import Row, refused_files
 from quoth.stores.postgres import postgres_faults as faults
 from quoth.stores.postgres.postgres_connections import Connection, Connections
 from quoth.stores.postgres.postgres_rows import original, storable
 from quoth.stores.write_template import FORMAT
-from quoth.types import IndexInfo, ModelIdentity, StoredDocument
+from quoth.types import IndexInfo, ModelIdentity, Refused, StoredDocument
 
 _LOCK = 0x51754D67  # "QuMg": one for the whole database, because the extension belongs to all schemas
 _LOCK_TIMEOUT = "60s"
@@ -212,6 +212,13 @@ def read_stored_documents(connection: Connection) -> dict[str, StoredDocument]:
     return {
         original(name): StoredDocument(fingerprint, sha256, original(root)) for name, fingerprint, sha256, root in found
     }
+
+
+def read_refused_files(connection: Connection) -> tuple[tuple[str, Refused], ...]:
+    """Return what `Store.refused_files` does."""
+    found = connection.execute("SELECT root, path, why, hint FROM refused_files ORDER BY id").fetchall()
+    documents = {original(name) for (name,) in connection.execute("SELECT name FROM documents")}
+    return refused_files((tuple(map(original, row)) for row in found), documents)
 
 
 def write_published(connection: Connection, new: PublishedIndex) -> None:

@@ -34,6 +34,8 @@ from quoth.types import (
     Page,
     Passage,
     Query,
+    Refusals,
+    Refused,
     Sentence,
     SplitDocument,
     StoredDocument,
@@ -107,6 +109,13 @@ class PostgresStore:
                 return postgres_schema.read_stored_documents(connection)
         return {}
 
+    def refused_files(self) -> tuple[tuple[str, Refused], ...]:
+        with suppress(NoIndex), ExitStack() as stack:
+            connection, _ = self._begin(stack)
+            with faults.reading(self.location):
+                return postgres_schema.read_refused_files(connection)
+        return ()
+
     def write(
         self,
         put: Iterable[SplitDocument],
@@ -115,6 +124,7 @@ class PostgresStore:
         embedder: Embedder,
         profile: tuple[str, str],
         progress: Progress | None,
+        refusals: Refusals | None = None,
     ) -> IndexInfo:
         with self._connections.writer() as connection:
             postgres_schema.bring_up_to_date(self._connections, connection)
@@ -131,7 +141,7 @@ class PostgresStore:
                 vectors=self._vectors,
                 published=published,
             )
-            return writer.run(put, remove)
+            return writer.run(put, remove, refusals)
 
     def close(self) -> None:
         self._connections.close()

@@ -18,7 +18,7 @@ from quoth.stores.postgres.postgres_faults import writing
 from quoth.stores.postgres.postgres_publish import PostgresWrite, move
 from quoth.stores.postgres.postgres_rows import original, restored, storable
 from quoth.stores.write_template import CHUNK
-from quoth.types import IndexInfo, SplitDocument, StoredDocument, Vectors
+from quoth.types import IndexInfo, Refusals, SplitDocument, StoredDocument, Vectors
 
 _FLUSH = 4096  # rows: each copy is a round trip, and memory must not grow with the corpus
 _MOST_DIMENSIONS = {"vector": 2000, "halfvec": 4000}  # that an HNSW index takes
@@ -107,6 +107,15 @@ class PostgresWriter(PostgresWrite):
                 execute(f"ANALYZE new_{table}")  # the server never does it for temporary tables
             if moved:
                 move(self.connection, self.schema, moved)
+
+    def remember(self, refusals: Refusals) -> None:
+        covered = ([storable(root) for root in refusals.folders], [storable(doc_id) for doc_id in refusals.files])
+        with writing(self.location), self.connection.transaction(), self.connection.cursor() as cursor:
+            cursor.execute("DELETE FROM refused_files WHERE root = ANY (%s) OR path = ANY (%s)", covered)
+            cursor.executemany(
+                "INSERT INTO refused_files (root, path, why, hint) VALUES (%s, %s, %s, %s)",
+                [tuple(map(storable, row)) for row in shared.refusal_rows(refusals)],
+            )
 
     def find_missing(self) -> int:
         """Copy every vector that is already there, staged or published, and list the texts without one.

@@ -25,7 +25,7 @@ from quoth.stores.sharded.cluster_manifest import PUBLISH, ClusterManifest, Shar
 from quoth.stores.sharded.local_shard import LocalShard
 from quoth.stores.sharded.shard_protocol import AskShards, ask_in_turn
 from quoth.stores.sharded.sharded_reader import ShardedReader
-from quoth.types import StoredDocument
+from quoth.types import Refused, StoredDocument
 
 _FRESH_SECONDS = 5.0
 """How long a manifest in object storage is taken for the newest."""
@@ -100,6 +100,9 @@ class ShardedStore:
         except NoIndex:
             return {}
         return manifest.read_listings(self._location, cluster.shards)
+
+    def refused_files(self) -> tuple[tuple[str, Refused], ...]:
+        return ()  # the ingest of a cluster reports them, and no shard holds what is about the whole
 
     def write(self, *_: object, **__: object) -> NoReturn:
         why, hint = self._unwritable
