@@ -7,6 +7,7 @@ from quoth.protocols import Embedder, LlmReranker, Reranker, TokenCounter
 from quoth.search.engine import Engine
 from quoth.search.logistic import Scale
 from quoth.settings import Settings
+from quoth.stores.aside_search import AsideSearch
 
 SCALE = Scale(slope=8.0, intercept=-3.2)
 
@@ -23,10 +24,13 @@ def engine_of(
     return Engine(
         embedder=embedder,
         reranker=reranker,
+        sentence_reader=None,
         llm_reranker=judge,
-        confidence_model=None,
-        scales=dict.fromkeys(("evidence", "cosine", "none", "lexical"), SCALE),
+        evidence=None,
+        evidence_without_tokens=None,
+        scales=dict.fromkeys(("late", "cosine", "none", "lexical"), SCALE),
         open_counter=lambda: counter or _estimate(),
+        view_regions=AsideSearch(embedder).view,
         profile=profile,
         settings=settings,
         settings_digest=settings.digest,

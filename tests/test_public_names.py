@@ -47,6 +47,7 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "MissingExtra": "missing-extra",
         "SettingsError": "settings",
         "CorpusError": "corpus",
+        "NothingReadable": "corpus",
         "UnreadableFile": "unreadable-file",
         "QuestionError": "question",
         "CalibrationError": "calibration",

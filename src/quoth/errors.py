@@ -5,9 +5,10 @@ QuothError
 ├── MissingExtra        a feature needs an optional dependency
 ├── SettingsError       a setting, profile or manifest is wrong
 ├── CorpusError         nothing usable to ingest
+│   ├── NothingReadable no file of a run can be read
 │   └── UnreadableFile  a file cannot be read; ingest goes on with the others
 ├── QuestionError       a question is malformed
-├── CalibrationError    too few judged questions, or a calibration made for other settings
+├── CalibrationError    too few judged questions, or a calibration or fit made for other settings
 ├── ModelError          the model's files are missing or damaged
 ├── KeyFault            an API key is unknown, or the file of keys cannot be read
 ├── ClusterFault        a cluster cannot be reached, or its nodes differ
@@ -24,7 +25,7 @@ QuothError
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -87,6 +88,15 @@ class UnreadableFile(CorpusError):
     def __init__(self, path: str, why: str, *, hint: str) -> None:
         super().__init__(f"{path}: {why}", hint=hint)
         self.path = path
+
+
+class NothingReadable(CorpusError):
+    """No file of a run can be read. `files` are the path, the reason and the next step of each."""
+
+    def __init__(self, files: Sequence[tuple[str, str, str]]) -> None:
+        reasons = "; ".join(f"{path}: {why}" for path, why, _ in files[:3])
+        super().__init__(f"none of {len(files)} files could be read ({reasons})", hint=files[0][2])
+        self.files = tuple(files)
 
 
 class QuestionError(QuothError):

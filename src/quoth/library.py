@@ -18,6 +18,7 @@ from quoth.answer import ask as read_path
 from quoth.documents.printed_boxes import printed
 from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_profile
 from quoth.errors import NoIndex, QuestionError, ShardLost
+from quoth.language.display import Vocabulary, displayed
 from quoth.overrides import NO_OVERRIDES, Overrides, with_value
 from quoth.protocols import Progress, Reader, Store
 from quoth.search.engine import Engine, Stage, silent
@@ -30,6 +31,7 @@ from quoth.types import (
     DocumentInfo,
     Filters,
     IndexInfo,
+    Inspection,
     Outcome,
     Passage,
     Question,
@@ -42,6 +44,7 @@ from quoth.wiring import circumstances_of, engine_for, open_cache, open_embedder
 
 if TYPE_CHECKING:
     from quoth.documents.files import CorpusFiles
+    from quoth.documents.folder_watch import FolderWatch, WatchListener
     from quoth.documents.ingest_report import IngestReport
 
 _Result = TypeVar("_Result")
@@ -236,6 +239,14 @@ class Quoth:
         """Return the passages of a document in reading order."""
         return self.read(lambda reader: reader.passages(doc_id))
 
+    def shown(self, doc_id: str, text: str) -> str:
+        """Return a slice of a document as people read it: on one line, with words joined that a line break hyphenates.
+
+        It is not exact: never cite it. Of a document that is gone, only the words of the slice itself are known.
+        """
+        document = self.document(doc_id)
+        return displayed(text, Vocabulary(document.text if document else text))
+
     def locate(self, doc_id: str, start: int, end: int) -> tuple[tuple[int, Box], ...]:
         """Return where a slice of a document is printed: page numbers, with a rectangle for each line.
 
@@ -251,6 +262,13 @@ class Quoth:
             return printed((page for page in numbered if page is not None), Span(start, end))
 
         return self.read(boxes)
+
+    def inspect(self, *, progress: Progress | None = None) -> Inspection:
+        """Return figures of every document, what looks wrong with it, and the files that ingests refused."""
+        from quoth.documents.inspection import inspect  # questions do not need it
+
+        refused = self._store.refused_files()
+        return self.read(lambda reader: inspect(reader, refused, progress=progress))
 
     def remove(self, *doc_ids: str) -> IndexInfo:
         """Remove documents from the index. Raise `CorpusError`, and remove nothing, when an id is unknown."""
@@ -326,7 +344,19 @@ def ingest_paths(
 
     with closing(open_store(index, overrides.without_profile().store)) as store:
         chosen = load_profile(profile) if profile else _stored_profile(store) or load_profile(DEFAULT_PROFILE)
-        return _ingest(find_files(paths), store, profile=chosen, overrides=overrides, prune=prune, progress=progress)
+        settings = overrides.over(chosen.settings, profile=chosen.name).ingest
+        files = find_files(paths, settings)
+        return _ingest(files, store, profile=chosen, overrides=overrides, prune=prune, progress=progress)
+
+
+def open_watch(
+    folder: Path, index: str | Path, *, ingest: Callable[[], IngestReport], listener: WatchListener
+) -> FolderWatch:
+    """Return a watch that calls `ingest` when the folder changes. Raise `MissingExtra` when it needs an extra."""
+    from quoth.documents.folder_watch import FolderWatch
+
+    inside = Path(index) if "://" not in str(index) else None
+    return FolderWatch(folder, ingest=ingest, listener=listener, leave_out=inside)
 
 
 def ingest_named(

@@ -20,7 +20,10 @@ from quoth.types import (
     Passage,
     Query,
     QuestionTokens,
+    Refusals,
+    Refused,
     Sentence,
+    SentenceInContext,
     ShardState,
     SplitDocument,
     StoredDocument,
@@ -58,6 +61,16 @@ class Reranker(Protocol):
     """Whether `score` reads the tokens of the question."""
 
     def score(self, encoded: EncodedQuestion, candidates: Sequence[Candidate]) -> list[Support]: ...
+
+
+class PairReader(Protocol):
+    """A cross-encoder: it reads the question and a sentence together."""
+
+    revision: str
+    """Changes with everything that a score depends on."""
+
+    def read(self, question: str, sentences: Sequence[SentenceInContext]) -> list[float]:
+        """Return for each sentence, in the same order, a logit that it answers. Depends on nothing else it reads."""
 
 
 class LlmReranker(Protocol):
@@ -149,6 +162,12 @@ class Store(Protocol):
     def stored_documents(self) -> Mapping[str, StoredDocument]:
         """Return the record of every document by id, without text; empty when there is no index yet."""
 
+    def refused_files(self) -> tuple[tuple[str, Refused], ...]:
+        """Return the root of each file that ingests refused, with why; ordered by path. It is no part of a generation.
+
+        Empty for a store that does not remember them.
+        """
+
     def write(
         self,
         put: Iterable[SplitDocument],
@@ -157,12 +176,13 @@ class Store(Protocol):
         embedder: Embedder,
         profile: tuple[str, str],
         progress: Progress | None,
+        refusals: Refusals | None = None,
     ) -> IndexInfo:
         """Add or replace the documents of `put`, remove others by id, and publish a new generation.
 
         When only the `root` of documents changes, the generation stays. Vectors are saved as soon as they are computed,
-        so that a write that was interrupted does not compute them again. `profile` is a name and its YAML. Raise
-        `IndexBusy` when another process is writing.
+        so that a write that was interrupted does not compute them again. `profile` is a name and its YAML. `refusals`
+        is read when all of `put` has been. Raise `IndexBusy` when another process is writing.
         """
 
 

@@ -35,13 +35,18 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """`evidence` compares token by token; `none` keeps the fused order.
+    """`late` compares token by token; `reader` reads the `reads` best of these together with the question.
 
-    On real questions `cosine` orders worse than `none`, because it ignores the full-text score.
+    `model` is a cross-encoder to read with, by folder or by name on the model hub, which `download` allows to ask; None
+    reads with the one in the package. `none` keeps the fused order. On real questions `cosine` orders worse than
+    `none`, because it ignores the full-text score.
     """
 
-    kind: str = _one_of("evidence", "none", "cosine", "llm", default="evidence")
+    kind: str = _one_of("reader", "late", "none", "cosine", "llm", default="reader")
     topk: int = _between(1, 1_000, 20)
+    reads: int = _between(1, 100, 8)
+    model: str | None = None
+    download: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +108,20 @@ class DecisionSettings:
     """`abstain` off answers every question, to measure retrieval; quotes are still verified.
 
     A sentence supports an answer when its relevance reaches `support_score`. Quoth answers when its confidence reaches
-    `abstain_score_thresh`. Both defaults were set on the training questions of the evidence model: 95% of the right
-    sentences and 92% of the right answers pass.
+    `abstain_score_thresh`. None takes the value that `answer` stands for: see `Engine.thresholds`.
     """
 
     abstain: bool = True
-    abstain_score_thresh: float = _between(0, 1, 0.30)
-    support_score: float = _between(0, 1, 0.30)
+    answer: str = _one_of("careful", "balanced", "eager", default="balanced")
+    abstain_score_thresh: float | None = _between(0, 1, None)
+    support_score: float | None = _between(0, 1, None)
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
     """`path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
 
+    The prefixes stand in front of every question and every sentence; None takes those that the model's files name.
     The `device` `cuda` needs a GPU and the package `onnxruntime-gpu`. The fields from `dimension` on are for the
     provider `openai`. `key_variable` names the environment variable that holds the key.
     """
@@ -124,6 +130,8 @@ class EmbeddingSettings:
     model_name: str = "all-MiniLM-L6-v2"
     path: str | None = None
     download: bool = False
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
     threads: int = _between(0, 1_024, 0)
     device: str = _one_of("cpu", "cuda", default="cpu")
     batch_size: int = _between(1, 4_096, 32)
@@ -139,13 +147,16 @@ class EmbeddingSettings:
 class IngestSettings:
     """Limits on the size of a file, and on the time and memory of the process that extracts its text.
 
-    `workers` 0 starts a process for each core.
+    `workers` 0 starts a process for each core. `json_text` and `json_title` are paths of fields, with dots between keys
+    and commas between paths; without `json_text` all fields of a JSON file are read.
     """
 
     max_file_mb: int = _between(1, 1_000_000, 512)
     seconds: float = _between(0.1, 86_400, 120.0)
     memory_mb: int = _between(256, 10**7, 4_096)
     workers: int = _between(0, 1_024, 0)
+    json_text: str = ""
+    json_title: str = "title"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +221,19 @@ class ServiceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceSettings:
+    """The result of `quoth fit`. It applies when `sentence` is not empty, and is refused when `made_for` differs.
+
+    `sentence` and `answer` hold an `intercept` and a weight for each feature: see `EvidenceModel`.
+    """
+
+    sentence: Mapping[str, float] = field(default_factory=dict)
+    answer: Mapping[str, float] = field(default_factory=dict)
+    questions: int = _between(0, 10**12, 0)
+    made_for: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class CalibrationSettings:
     """The result of `quoth calibrate`. It applies when `threshold` is set, and is refused when `made_for` differs.
 
@@ -242,6 +266,7 @@ class Settings:
     cache: CacheSettings = CacheSettings()
     log: LogSettings = LogSettings()
     service: ServiceSettings = ServiceSettings()
+    evidence: EvidenceSettings = EvidenceSettings()
     calibration: CalibrationSettings = CalibrationSettings()
 
     @property
@@ -254,6 +279,9 @@ class Settings:
             del values["embedding"][name]
         for name in ("seconds", "retries", "key_variable", "prompt_price", "completion_price"):
             del values["llm"][name]
+        del values["rerank"]["download"]
+        if not self.evidence.sentence:
+            del values["evidence"]
         if self.calibration.threshold is None:
             del values["calibration"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quoth.answer.calibration import check_calibration, circumstances
+from quoth.answer.calibration import check_calibration, check_fit, circumstances, fit_circumstances
 from quoth.domain.profile import parse_profile
 from quoth.errors import IndexMismatch, ModelError, SettingsError
+from quoth.machine import available_cores
 from quoth.models.caching import CachedEmbedder, MemoryCache
-from quoth.models.shipped_models import load_evidence_model, load_scales
+from quoth.models.shipped_models import MODELS, load_evidence_model, load_scales
 from quoth.overrides import Overrides
-from quoth.protocols import Embedder, LlmReranker, Progress, Reranker, Store, TokenCounter
-from quoth.search.engine import Engine
-from quoth.search.logistic import Logistic, Scale
-from quoth.search.reranking import CosineReranker, EvidenceReranker
+from quoth.protocols import Embedder, LlmReranker, Progress, Reader, Reranker, Store, TokenCounter
+from quoth.search.engine import Engine, digest_of
+from quoth.search.logistic import EvidenceModel, Scale, fitted_model
+from quoth.search.reading import SentenceReader
+from quoth.search.reranking import CosineReranker, LateReranker
 from quoth.settings import CacheSettings, EmbeddingSettings, LlmSettings, Settings, StoreSettings
-from quoth.types import IndexInfo
+from quoth.types import IndexInfo, RegionKind
 
 if TYPE_CHECKING:
+    from quoth.models.cross_encoder import CrossEncoder
+    from quoth.models.pair_model import PairModel
     from quoth.models.weights import Weights
+    from quoth.stores.aside_search import AsideSearch
     from quoth.stores.postgres.postgres_query_log import PostgresQueryLog
     from quoth.stores.query_log import QueryLog
 
 _DATABASE = ("postgresql://", "postgres://")
 _OBJECTS = ("s3://", "gs://", "az://")
 """The schemes of object storage, where an address names a prefix."""
+_UNFITTED = (
+    "The confidence was fitted to the reader in the package and not to the one that rerank.model names: it is no "
+    "probability until it is calibrated (quoth calibrate)."
+)
 
 
 def default_cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
@@ -121,6 +130,8 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
         threads=settings.threads,
         batch_size=settings.batch_size,
         device=settings.device,
+        query_prefix=settings.query_prefix,
+        passage_prefix=settings.passage_prefix,
     )
 
 
@@ -146,18 +157,63 @@ def _http_embedder(settings: EmbeddingSettings) -> Embedder:
     return HttpEmbedder(settings, model=settings.model_name, dimension=settings.dimension, key=key)
 
 
-def open_reranker(settings: Settings, embedder: Embedder | None) -> tuple[Reranker | None, Logistic | None]:
-    """Return the reranker that the settings name, and the confidence model that belongs to it.
+def open_reranker(settings: Settings, embedder: Embedder | None) -> Reranker | None:
+    """Return the reranker that the settings name; None keeps the fused order."""
+    kind = settings.rerank.kind
+    if kind == "cosine":
+        return CosineReranker()
+    if kind == "none" or not _has_tokens(embedder):
+        return None
+    # The reader and an LLM judge what late interaction orders.
+    return LateReranker((evidence_model(settings) if kind == "late" else load_evidence_model("late")).sentence)
 
-    A reranker of None keeps the fused order: late interaction needs an embedding model with tokens. A confidence model
-    of None takes the best fused score as the confidence.
+
+def open_sentence_reader(settings: Settings) -> SentenceReader | None:
+    """Return the reader if the settings name it."""
+    if settings.rerank.kind != "reader":
+        return None
+    encoder = open_cross_encoder(settings.rerank.model, download=settings.rerank.download)
+    fits = settings.rerank.model is None or settings.calibration.threshold is not None or settings.evidence.sentence
+    return SentenceReader(encoder, settings.rerank.reads, () if fits else (_UNFITTED,))
+
+
+def open_evidence(settings: Settings, embedder: Embedder | None) -> tuple[EvidenceModel | None, EvidenceModel | None]:
+    """Return the weights for questions with tokens and without; None where there are none.
+
+    Weights that were fitted to the user's questions take the place of those for the embedding model in use.
     """
-    if settings.rerank.kind == "cosine":
-        return CosineReranker(), None
-    if settings.rerank.kind == "none" or embedder is None or not embedder.has_tokens:
+    kind, tokens = settings.rerank.kind, _has_tokens(embedder)
+    if kind in {"cosine", "none"}:
         return None, None
-    model = load_evidence_model()
-    return EvidenceReranker(model.sentence), model.answer
+    alone = load_evidence_model("reader_alone") if kind == "reader" else None
+    if tokens:
+        return evidence_model(settings), alone
+    return None, evidence_model(settings) if alone and settings.evidence.sentence else alone
+
+
+def _has_tokens(embedder: Embedder | None) -> bool:
+    return embedder is not None and embedder.has_tokens
+
+
+def evidence_model(settings: Settings) -> EvidenceModel:
+    """Return the weights that were fitted to the user's questions, else those in the package."""
+    if settings.evidence.sentence:
+        return fitted_model(settings.evidence)
+    return load_evidence_model("reader" if settings.rerank.kind == "reader" else "late")
+
+
+@lru_cache(maxsize=2)
+def open_cross_encoder(model: str | None, *, download: bool) -> CrossEncoder | PairModel:
+    """Return the cross-encoder in the package, or the `model` in its place; a process loads each once."""
+    if model is None:
+        from quoth.models.cross_encoder import CrossEncoder
+
+        return CrossEncoder(MODELS, threads=available_cores())
+    from quoth.models.pair_model import PairModel
+    from quoth.models.weights import find_reranker
+
+    weights = find_reranker(model, allow_download=download)
+    return PairModel(weights, cache_dir=default_cache_dir(), threads=available_cores())
 
 
 def open_llm_reranker(settings: LlmSettings, environ: Mapping[str, str] = os.environ) -> LlmReranker:
@@ -217,8 +273,8 @@ def _scales(settings: Settings, *, store: str) -> dict[str, Scale]:
 def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
     """Return the engine for an index, under the profile that the index stores. `store` is the kind of store.
 
-    Raise `IndexMismatch` when another embedding model made the index, and `CalibrationError` when the settings hold a
-    calibration for another model, profile or settings.
+    Raise `IndexMismatch` when another embedding model made the index, and `CalibrationError` when the settings hold
+    fitted weights or a calibration for another model, profile or settings.
     """
     profile = parse_profile(info.profile_source)
     settings = overrides.over(profile.settings, profile=profile.name)
@@ -232,25 +288,55 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
             f"the index was made with {made}, not with {given}",
             hint="Set embedding.model_name or embedding.path to the index's model, or ingest again into a new --index.",
         )
+    if settings.evidence.sentence:
+        check_fit(settings.evidence, fit_circumstances_of(info, settings, store=store))
     if settings.calibration.threshold is not None:
         check_calibration(settings.calibration, circumstances_of(info, settings, store=store))
-    reranker, confidence_model = open_reranker(settings, embedder)
+    sentence_reader = open_sentence_reader(settings)
+    evidence, evidence_without_tokens = open_evidence(settings, embedder)
     return Engine(
         embedder=embedder and _cached(embedder, settings.cache),
-        reranker=reranker,
+        reranker=open_reranker(settings, embedder),
+        sentence_reader=sentence_reader,
         llm_reranker=open_llm_reranker(settings.llm) if settings.rerank.kind == "llm" else None,
-        confidence_model=confidence_model,
+        evidence=evidence,
+        evidence_without_tokens=evidence_without_tokens,
         scales=_scales(settings, store=store),
         open_counter=lambda: open_counter(settings.context.tokenizer, settings.embedding),
+        view_regions=_region_views(embedder),
         profile=profile,
         settings=settings,
-        settings_digest=settings.digest,
+        settings_digest=digest_of(settings, sentence_reader),
     )
+
+
+def _region_views(embedder: Embedder | None) -> Callable[[Reader, Collection[RegionKind]], Reader]:
+    """Return what makes views of the parts beside the text. Its search is opened when a question first asks for one."""
+
+    @cache
+    def search() -> AsideSearch:
+        from quoth.stores.aside_search import AsideSearch
+
+        return AsideSearch(embedder)
+
+    return lambda reader, kinds: search().view(reader, kinds) if kinds else reader
 
 
 def circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict[str, str]:
     """Return what a calibration of this index under these settings depends on, by name."""
     # A name for how confidences are computed; it changes when they may change for the same question.
-    confidence = f"evidence {load_evidence_model().revision}" if settings.rerank.kind == "evidence" else "fused score"
+    kind = settings.rerank.kind
+    confidence = f"{kind} {evidence_model(settings).revision}" if kind in {"reader", "late"} else "fused score"
+    if kind == "reader" and settings.rerank.model is not None:
+        confidence += f" {open_cross_encoder(settings.rerank.model, download=settings.rerank.download).revision}"
     profile = (info.profile_name, info.profile_source)
     return circumstances(settings, confidence=confidence, model=info.model, store=store, profile=profile)
+
+
+def fit_circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict[str, str]:
+    """Return what weights fitted to questions about this index depend on, by name."""
+    kind = settings.rerank.kind
+    encoder = open_cross_encoder(settings.rerank.model, download=settings.rerank.download) if kind == "reader" else None
+    reader = encoder.revision if encoder else None
+    mode = settings.retrieval.mode
+    return fit_circumstances(reranker=kind, reader=reader, mode=mode, model=info.model, store=store)

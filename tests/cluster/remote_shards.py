@@ -27,7 +27,14 @@ from stores.shards import publish
 
 LAYOUT = Layout(200_000, 4096)
 HASH = Overrides(
-    {"embedding": {"model_name": "hash"}, "cache": {"result_seconds": 0}, "retrieval": {"candidates": 6}}, {}, {}
+    {
+        "embedding": {"model_name": "hash"},
+        "rerank": {"kind": "late"},
+        "cache": {"result_seconds": 0},
+        "retrieval": {"candidates": 6},
+    },
+    {},
+    {},
 )
 """With so few candidates, shards have to be asked for exact scores as well."""
 PATIENCE = 60

@@ -67,7 +67,8 @@ def all_of(corpus: Path, place: Location, *, shards: int = 1) -> Went:
 
 
 def test_a_document_is_the_same_after_it_was_kept(with_a_page: Path) -> None:
-    reading = FileReader(GENERAL, max_file_mb=1)
+    settings = IngestSettings(max_file_mb=1)
+    reading = FileReader(GENERAL, settings, Extraction(settings))
     files = find_files([with_a_page]).files
 
     assert len(files) == len(WITH_A_PAGE) - 1

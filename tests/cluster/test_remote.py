@@ -298,7 +298,9 @@ def test_a_calibration_is_not_in_force_without_a_shard(published: Path) -> None:
 
 
 def test_no_kept_result_is_given_for_another_state_of_the_index(published: Path) -> None:
-    keeping = Overrides({"embedding": {"model_name": "hash"}, "cache": {"memory_mb": 33}}, {}, {})
+    keeping = Overrides(
+        {"embedding": {"model_name": "hash"}, "rerank": {"kind": "late"}, "cache": {"memory_mb": 33}}, {}, {}
+    )
     wires = Wires(published, SHARDS)
     with remote(wires, overrides=keeping) as (quoth, store):
         wires.faults[LOST] = dies_at()

@@ -24,6 +24,7 @@ from .remote_shards import HASH, QUESTIONS, corpus, plain, rewritten, shards_of,
 
 VARIABLES = {
     "QUOTH_EMBEDDING_MODEL_NAME": "hash",
+    "QUOTH_RERANK_KIND": "late",
     "QUOTH_CACHE_RESULT_SECONDS": "0",
     "QUOTH_RETRIEVAL_CANDIDATES": "6",
 }

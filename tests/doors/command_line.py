@@ -18,7 +18,7 @@ import pytest
 
 from quoth.cli import main
 
-HASH = {"QUOTH_EMBEDDING_MODEL_NAME": "hash"}
+HASH = {"QUOTH_EMBEDDING_MODEL_NAME": "hash", "QUOTH_RERANK_KIND": "late"}
 """The shipped fake: for everything that does not depend on what words mean."""
 MINILM: Mapping[str, str] = {}
 """The model that is used by default."""

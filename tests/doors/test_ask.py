@@ -164,3 +164,33 @@ def test_the_terminal_shows_the_words_and_nothing_that_drives_it(tmp_path: Path)
 
     assert ran.lines[0].strip() == "Mix a:b:c and see :x: or :corn: there."
     assert "\x1b" not in ran.text
+
+
+BROKEN = (
+    "The well-known seed drill gives infor-\nmation about the depth  of every seed-\ning row, and is a well-\nknown "
+    "tool.\n"
+)
+
+
+def test_words_that_a_line_breaks_are_joined_for_people_and_cited_exactly(tmp_path: Path) -> None:
+    folder = write_files(tmp_path / "corpus", {"drill.txt": BROKEN})
+    index, saved = tmp_path / "index", tmp_path / "run.jsonl"
+    assert run("ingest", folder, "--index", index).code == 0
+    question = "What gives information about the depth of every seeding row?"
+    shown = (
+        "The well-known seed drill gives information about the depth of every seeding row, and is a well-known tool."
+    )
+
+    asked = run("ask", question, "--index", index, "--set", "decision.abstain=false")
+    answered = run("ask", question, "--index", index, "--set", "decision.abstain=false", "--json")
+    answer = answered.object
+    (quote,) = answer["answer_sentences"]
+    saved.write_text(answered.text, encoding="utf-8")
+
+    assert " ".join(asked.text.split()).startswith(shown)
+    assert (quote["text"], quote["display"]) == (BROKEN.strip(), shown)
+    assert answer["final_answer"] == BROKEN.strip()
+    assert run("verify", saved, "--index", index).text.strip() == "1 of 1 citations are exact"
+    found = run("retrieve", question, "--index", index, "--set", "context.nothing=0")
+    assert shown in " ".join(found.text.split())
+    assert BROKEN.strip() in run("retrieve", question, "--index", index, "--context", "--set", "context.nothing=0").text

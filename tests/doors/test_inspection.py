@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from html.parser import HTMLParser
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
 from quoth.models.hash_embedder import HashEmbedder
+from quoth.output.json_schema import object_schema
+from quoth.output.json_types import InspectedDocumentJson
 
-from .command_line import failed, run
+from .command_line import failed, run, write_files
 from .small_corpus import FILES, SmallCorpus
 
 
@@ -160,3 +164,114 @@ def test_show_span_prints_the_slice_and_its_places(small: SmallCorpus) -> None:
 @pytest.mark.parametrize("span", ["3", "20:3", "a:b", "0:99999999"])
 def test_a_span_that_is_none_is_refused(small: SmallCorpus, span: str) -> None:
     assert failed(run("show", "canola.md", "--span", span, "--index", small.index))
+
+
+@pytest.fixture
+def troubled(own: SmallCorpus) -> SmallCorpus:
+    """The small corpus with a file that is refused, one that is empty, and a title that would be a script."""
+    write_files(
+        own.folder,
+        {
+            "broken.docx": b"PK\x03\x04 and nothing more",
+            "empty.md": b"",
+            "odd.md": '---\ntitle: <script>alert("x")</script>\nsuperseded_by: gone & lost.md\n---\nSow at 2 cm.\n',
+        },
+    )
+    return own
+
+
+def test_docs_problems_lists_what_is_wrong_and_what_to_do(troubled: SmallCorpus) -> None:
+    assert run("ingest", troubled.folder, "--index", troubled.index).code == 1
+    ran = run("docs", "--problems", "--index", troubled.index)
+
+    assert ran.code == 0
+    assert [line for line in ran.lines if not line.startswith("  ")] == ["Content is missing", "Content looks wrong"]
+    missing = ran.text.partition("Content looks wrong")[0]
+    assert "broken.docx: refused: it is not a .docx" in missing
+    assert "  empty.md: the file is empty\n    Copy it again, or leave it out.\n" in missing
+    assert "odd.md: it is superseded by 'gone & lost.md', which the index does not hold" in ran.text
+    assert ran.talk == "3 of 7 documents and refused files have problems\n"
+
+
+def test_docs_problems_as_json_is_an_object_for_each_document_with_problems(troubled: SmallCorpus) -> None:
+    run("ingest", troubled.folder, "--index", troubled.index)
+    found = run("docs", "--problems", "--json", "--index", troubled.index).objects
+
+    assert [one["doc_id"] for one in found] == ["broken.docx", "empty.md", "odd.md"]
+    assert [one["in_index"] for one in found] == [False, True, True]
+    assert [problem["kind"] for one in found for problem in one["problems"]] == ["refused", "empty", "successor"]
+    schema = object_schema(InspectedDocumentJson)
+    for one in found:
+        jsonschema.validate(one, schema)
+
+
+def test_an_index_without_problems_says_so(small: SmallCorpus) -> None:
+    ran = run("docs", "--problems", "--index", small.index)
+
+    assert (ran.code, ran.data) == (0, b"")
+    assert ran.talk == "0 of 4 documents and refused files have problems\n"
+
+
+class _Page(HTMLParser):
+    """Collects the elements of a page and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_report_of_an_ingest_is_one_page_that_loads_and_runs_nothing(troubled: SmallCorpus, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    ran = run("ingest", troubled.folder, "--index", troubled.index, "--report", path)
+    page = _Page(path.read_text(encoding="utf-8"))
+
+    assert ran.code == 1  # a file was refused, and the page is there all the same
+    assert "script" not in {tag for tag, _ in page.elements}
+    assert [of.get("href") for _, of in page.elements if "href" in of or "src" in of] == ["data:,", "#documents"]
+    policy = next(of["content"] for tag, of in page.elements if tag == "meta" and "http-equiv" in of)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
+    assert '<script>alert("x")</script>' in page.text
+    assert page.text.index("broken.docx") < page.text.index("gone & lost.md") < page.text.index("rules.md")
+    assert "2 documents read, 4 unchanged" in page.text
+
+
+def test_the_same_index_gives_the_same_page(troubled: SmallCorpus, tmp_path: Path) -> None:
+    run("ingest", troubled.folder, "--index", troubled.index)
+    for name in ("a.html", "b.html"):
+        run("ingest", troubled.folder, "--index", troubled.index, "--report", tmp_path / name)
+
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_a_report_that_cannot_be_written_stops_the_ingest_before_it_begins(own: SmallCorpus, tmp_path: Path) -> None:
+    ran = run("ingest", own.folder, "--index", tmp_path / "new", "--report", tmp_path / "none" / "report.html")
+
+    assert failed(ran, "cannot be written")
+    assert not (tmp_path / "new").exists()
+
+
+def test_where_nothing_can_be_read_the_report_lists_all_of_it(tmp_path: Path) -> None:
+    write_files(tmp_path / "scans", {f"{name}.pdf": b"" for name in "abcde"} | {"f.zip": b"PK\x03\x04 broken"})
+    path = tmp_path / "report.html"
+    ran = run("ingest", tmp_path / "scans", "--index", tmp_path / "index", "--report", path)
+
+    assert failed(ran, "none of 6 files could be read (", "a.pdf: the file is empty")
+    page = _Page(path.read_text(encoding="utf-8"))
+    assert "There is no index" in page.text
+    assert page.text.count("refused: ") == 6
+
+
+def test_a_folder_of_broken_archives_says_why_there_are_no_documents(tmp_path: Path) -> None:
+    write_files(tmp_path / "packed", {"a.zip": b"PK\x03\x04 broken"})
+
+    ran = run("ingest", tmp_path / "packed", "--index", tmp_path / "index")
+    assert failed(ran, "none of 1 files could be read (a.zip: the archive cannot be opened")

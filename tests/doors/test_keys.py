@@ -45,7 +45,7 @@ def test_list_shows_every_key_and_no_hash(tmp_path: Path) -> None:
     second = run("keys", "add", "web", "--state", tmp_path).text.split("_")[1]
     run("keys", "revoke", first, "--state", tmp_path)
 
-    table = run("keys", "list", "--state", tmp_path)
+    table = run("keys", "list", "--state", tmp_path, variables={"COLUMNS": "200"})
     listed = run("keys", "list", "--json", "--state", tmp_path)
 
     assert [line.split()[0] for line in table.lines] == ["id", first, second]

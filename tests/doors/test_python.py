@@ -15,7 +15,7 @@ from quoth.types import NO_FILTERS, Filters, Outcome
 from .command_line import write_files
 from .small_corpus import CANOLA, FILES, HALVORSEN, PROFILE, WHEAT, SmallCorpus
 
-SETTINGS = {"embedding.model_name": "hash"}
+SETTINGS = {"embedding.model_name": "hash", "rerank.kind": "late"}
 
 
 def _said(outcome: Outcome) -> str:

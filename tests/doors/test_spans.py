@@ -21,7 +21,8 @@ from .command_line import write_files
 
 KEYS = {
     "doc_id", "title", "start", "end", "before", "quote", "after", "truncated_before", "truncated_after", "section",
-    "page", "doc_sha256", "document_type", "authority", "effective_date", "superseded_by", "pages", "offset_unit",
+    "page", "doc_sha256", "document_type", "authority", "authority_guessed", "effective_date", "superseded_by",
+    "pages", "offset_unit",
 }  # fmt: skip
 
 PROFILE = """\
@@ -59,7 +60,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Quoth:
         "book.pdf": pdf([Sheet(lines(text)) for text in PAGES]),
     }
     write_files(place / "files", files)
-    settings = {"embedding.model_name": "hash"}
+    settings = {"embedding.model_name": "hash", "rerank.kind": "late"}
     return Quoth.build(place / "files", index=place / "index", profile=str(place / "town.yaml"), settings=settings)
 
 
@@ -241,7 +242,9 @@ def test_a_document_that_was_replaced_is_told_rather_than_other_words_given(town
 def test_a_slice_has_a_longest_length(tmp_path: Path) -> None:
     text = "Oats grow well. " * (LONGEST_SLICE // 16 + 10)
     write_files(tmp_path / "files", {"long.txt": text})
-    quoth = Quoth.build(tmp_path / "files", index=tmp_path / "index", settings={"embedding.model_name": "hash"})
+    quoth = Quoth.build(
+        tmp_path / "files", index=tmp_path / "index", settings={"embedding.model_name": "hash", "rerank.kind": "late"}
+    )
     profile = parse_profile(PROFILE)
     with quoth.reading() as reader:
         found = span_json(reader, "long.txt", 1, 1 + LONGEST_SLICE, around=0, profile=profile, cited=None)

@@ -219,3 +219,31 @@ def test_the_summary_names_the_schema_that_was_written(database: Database, tmp_p
         assert other.schema in run(*arguments, variables=HASH).talk
     finally:
         drop_schema(database.url, other.schema)
+
+
+def test_problems_are_those_of_the_same_folder_in_a_folder(address: str, tmp_path: Path) -> None:
+    schema = new_schema()
+    one = Database(address, schema, tmp_path)
+    references = "".join(
+        f"{n}. Lee S, Kim J. On soils, part {n}. J. Soil Sci. 20{n:02d};12(3):45-{n + 46}. doi:10.1/{n}\n\n"
+        for n in range(1, 15)
+    )
+    bad: dict[str, bytes | str] = {
+        "refs.md": f"# References\n\n{references}",
+        "empty.md": b"",
+        "nul.txt": b"x\0y",
+        "nul\x01.pdf": b"%PDF-1.4",
+    }
+    write_files(one.folder, bad)
+    try:
+        assert one.run("ingest", one.folder, "--profile", one.profile).code == 1
+        assert one.beside("ingest", one.folder, "--profile", one.profile).code == 1
+        found = objects(one.run("docs", "--problems", "--json"))
+        assert [problem["doc_id"] for problem in found] == sorted(bad)
+        assert found == objects(one.beside("docs", "--problems", "--json"))
+
+        (one.folder / "nul.txt").write_text("Roll the field.", encoding="utf-8")
+        assert one.run("ingest", one.folder).code == 1
+        assert "nul.txt" not in [problem["doc_id"] for problem in objects(one.run("docs", "--problems", "--json"))]
+    finally:
+        drop_schema(address, schema)

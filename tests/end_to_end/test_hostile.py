@@ -19,6 +19,9 @@ import hostile_corpus
 import hostile_text
 from doors.command_line import HASH, Ran, failed, finish, run, start, write_files
 from hostile_parts import World
+from quoth.documents.files import read_bytes
+from quoth.documents.worker.pool import Extraction
+from quoth.settings import IngestSettings
 
 LIMITS = {
     **HASH,
@@ -38,6 +41,7 @@ SENTENCES = {
     "good/rye.txt": "Sow rye at 2 cm before the first frost.",
 }
 MARK = "HOSTILE_TEST_RUN"
+_NO_WORKERS = Extraction(IngestSettings())
 """A variable that every process of the run inherits."""
 
 
@@ -161,9 +165,10 @@ def test_every_sentence_of_what_was_taken_is_exact(ingested: Ingested) -> None:
     for name in sorted(ingested.taken):
         if name.endswith((".md", ".txt")) and not name.startswith(("names/", "odd/")):
             text = run("show", name, "--text", "--index", ingested.index).data
-            assert text.decode() == (ingested.corpus / name).read_bytes().decode("utf-8", "replace") or name == (
-                "text/invalid-utf-8.txt"
-            ), name
+            source = read_bytes(ingested.corpus / name, label=name, most_mb=20, workers=_NO_WORKERS).decode(
+                "utf-8", "replace"
+            )
+            assert text.decode() == source or name == "text/invalid-utf-8.txt", name
 
 
 def test_nothing_was_fetched(ingested: Ingested) -> None:

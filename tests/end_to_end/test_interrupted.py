@@ -63,7 +63,7 @@ def _interrupt(program: subprocess.Popen[bytes]) -> None:
     for _ in range(5):
         program.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            program.wait(timeout=5)
+            program.wait(timeout=30)
             return
 
 

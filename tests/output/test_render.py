@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from quoth.language.display import Vocabulary
 from quoth.output.render import citation_json, document_json, json_line, outcome_json, sentence_json
 from quoth.types import (
     NO_FILTERS,
@@ -55,9 +56,9 @@ SENTENCE = Sentence(
     tags={"crop": ("canola", "corn"), "practice": ("planting",)},
 )
 ABOUT = Metadata(
-    "Rules", "ccr", True, "2009-06-01", (Supersession("b.md", "Depth"), Supersession("c.md", "Width")), "en", {}
+    "Rules", "ccr", True, "2009-06-01", (Supersession("b.md", "Depth"), Supersession("c.md", "Width")), "en", {}, False
 )
-PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, None, None, None)
+PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, None, None, None, None, "Sow at 2.5 cm.", None)
 MISS = replace(PLAIN, why="It does not mention rye.")
 ABSTENTION = Abstention(QUESTION, Objection(Reason.NO_RESULTS, "Nothing."), ("rye",), ("rye",), (MISS,), 0.25, NOTES)
 
@@ -102,6 +103,7 @@ def test_a_sentence_carries_its_place_tags_and_source() -> None:
         "doc_id": "canola/guide.md",
         "start": 10,
         "end": 24,
+        "display": "Sow at 2.5 cm.",
         "tags": {"crop": "canola", "practice": "planting"},
         "all_tags": {"crop": ["canola", "corn"], "practice": ["planting"]},
         "score": 0.91,
@@ -117,18 +119,20 @@ def test_a_sentence_carries_its_place_tags_and_source() -> None:
 
 def test_a_lead_and_a_companion_are_shown() -> None:
     lead = Quote(Span(0, 8), "Sow so:\n")
-    result = citation_json(replace(PLAIN, sentence=replace(SENTENCE, lead=lead), companion_of="a.md:0-4"))
+    listed = replace(PLAIN, sentence=replace(SENTENCE, lead=lead), lead_display="Sow so:", companion_of="a.md:0-4")
+    result = citation_json(listed)
 
-    assert result["lead"] == {"text": "Sow so:\n", "start": 0, "end": 8}
+    assert result["lead"] == {"text": "Sow so:\n", "start": 0, "end": 8, "display": "Sow so:"}
     assert result["companion_of"] == "a.md:0-4"
 
 
 def test_in_governance_a_sentence_carries_what_its_document_is_worth() -> None:
     result = citation_json(replace(PLAIN, authority="binding"))
 
-    assert {key: result[key] for key in list(result)[-4:]} == {
+    assert {key: result[key] for key in list(result)[-5:]} == {
         "document_type": "ccr",
         "authority": "binding",
+        "authority_guessed": False,
         "effective_date": "2009-06-01",
         "superseded_by": [{"section": "Depth", "by": "b.md"}],
     }
@@ -161,10 +165,19 @@ def test_run_notes_say_how_it_came_about_without_a_clock() -> None:
 
 
 def test_a_sentence_of_an_index_is_listed_with_its_place() -> None:
-    listed = sentence_json(SENTENCE)
+    listed = sentence_json(SENTENCE, Vocabulary("Sow at 2.5 cm."))
 
     assert (listed["text"], listed["start"], listed["end"]) == ("Sow at 2.5 cm.", 10, 24)
     assert (listed["section"], listed["tags"]["crop"]) == (["Sowing", "Depth"], "canola")
+
+
+def test_words_that_a_line_breaks_are_joined_for_people_alone() -> None:
+    text = "Infor-\nmation for  all."
+    broken = replace(SENTENCE, quote=Quote(Span(10, 10 + len(text)), text), lead=Quote(Span(0, 9), "Read\nthis"))
+    listed = sentence_json(broken, Vocabulary(text))
+
+    assert (listed["text"], listed["display"]) == (text, "Information for all.")
+    assert (listed["lead"]["text"], listed["lead"]["display"]) == ("Read\nthis", "Read this")
 
 
 def test_a_document_is_listed_with_both_its_hashes() -> None:

@@ -121,6 +121,7 @@ def _sentence(citation: Citation, answer: Answer) -> CitedEvidence:
         "section_title": sentence.section[-1] if sentence.section else None,
         "is_binding": document.is_binding if citation.authority is None else citation.authority == "binding",
         "authority": citation.authority,
+        "authority_guessed": document.type_guessed,
         "effective_date": document.effective_date,
         "superseded_by": [{"section": successor.section, "by": successor.by} for successor in replaced] or None,
         "conflicts": _conflicts(sentence.doc_id, sentence.quote.span, answer.conflicts),

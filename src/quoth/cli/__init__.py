@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from quoth.cli import answering, cluster, evaluating, indexing, inspecting, keys, servers
+from quoth.cli import answering, cluster, evaluating, indexing, inspecting, keys, servers, watching
 from quoth.errors import QuothError
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -61,12 +61,14 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command("ingest")(indexing.ingest)
+app.command("watch")(watching.watch)
 app.command("ask")(answering.ask)
 app.command("retrieve")(answering.retrieve)
 app.command("batch")(answering.batch)
 app.command("verify")(inspecting.verify)
 app.command("eval")(evaluating.evaluate_questions)
 app.command("calibrate")(evaluating.calibrate)
+app.command("fit")(evaluating.fit)
 app.command("check")(evaluating.check)
 app.command("remove")(indexing.remove)
 app.command("migrate")(indexing.migrate)

@@ -41,6 +41,8 @@ def ask(
     tag: options.Tags = None,
     document_type: options.Types = None,
     as_of: options.AsOf = None,
+    regions: options.Regions = None,
+    answer: options.Preset = None,
     why: Annotated[bool, typer.Option("--why", help="Show every stage with its scores.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long it took.")] = False,
     config: options.Config = None,
@@ -51,10 +53,10 @@ def ask(
     Example: `quoth ask "What soil pH is best for canola?" --why`
     """
     started = time.perf_counter()
-    quoth = options.open_quoth(index, config=config, assignments=assignments)
+    quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))
     text = sys.stdin.read().strip() if question == "-" else question
     opened = time.perf_counter()
-    asked = quoth.explain(text, filters=options.filters_of(doc, tag, document_type, as_of=as_of))
+    asked = quoth.explain(text, filters=options.filters_of(doc, tag, document_type, as_of=as_of, regions=regions))
     answered = time.perf_counter()
     if as_json:
         trace = {"trace": trace_json(asked)} if why else {}
@@ -78,6 +80,7 @@ def batch(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Questions answered at the same time; as many as cores if absent.")
     ] = None,
+    answer: options.Preset = None,
     config: options.Config = None,
     assignments: options.Assignments = None,
     quiet: options.Quiet = False,
@@ -92,7 +95,7 @@ def batch(
     workers = workers or available_cores()
     # Each worker embeds its own question; one thread per worker uses the cores best, unless the user decides.
     threads = ["embedding.threads=1"] if workers > 1 else []
-    quoth = options.open_quoth(index, config=config, assignments=[*threads, *(assignments or ())])
+    quoth = options.open_quoth(index, config=config, assignments=[*threads, *options.with_preset(assignments, answer)])
     quoth.prepare()  # errors in the settings or the model appear before anything is written
     total = options.line_count(questions)
     problems: list[tuple[int, str]] = []
@@ -150,6 +153,7 @@ def retrieve(
         bool, typer.Option("--all-types", help="Search every document type, whatever the question names.")
     ] = False,
     as_of: options.AsOf = None,
+    regions: options.Regions = None,
     most: Annotated[int | None, typer.Option("--max", min=1, max=100, help="At most so many passages.")] = None,
     why: Annotated[bool, typer.Option("--why", help="Show every passage that was judged, with its scores.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long each stage took.")] = False,
@@ -169,7 +173,7 @@ def retrieve(
     marks = [("open", time.perf_counter())]
     retrieved = quoth.explain_retrieval(
         text,
-        filters=options.filters_of(doc, tag, document_type, as_of=as_of),
+        filters=options.filters_of(doc, tag, document_type, as_of=as_of, regions=regions),
         most=most,
         done=lambda stage: marks.append((stage, time.perf_counter())),
     )
@@ -183,7 +187,7 @@ def retrieve(
     else:
         from quoth.cli.terminal import print_retrieval, print_retrieval_trace
 
-        print_retrieval(retrieved.retrieval)
+        print_retrieval(retrieved.retrieval, quoth.shown)
         if why:
             print_retrieval_trace(retrieved)
     if timings:

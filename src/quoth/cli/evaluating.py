@@ -1,4 +1,4 @@
-"""`quoth eval`, `quoth calibrate` and `quoth check`."""
+"""`quoth eval`, `quoth calibrate`, `quoth fit` and `quoth check`."""
 
 from __future__ import annotations
 
@@ -217,6 +217,47 @@ def calibrate(
         typer.secho(f"warning: {warning}", err=True, fg="yellow")
     if not certified:
         why, todo = calibration.shortfall(result)
+        raise CalibrationError(why, hint=todo)
+
+
+def fit(
+    questions: Annotated[Path, typer.Argument(help="Labelled questions, JSONL.")],
+    index: options.Index = options.DEFAULT_INDEX,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result and write nothing.")] = False,
+    as_json: options.AsJson = False,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit the probabilities to your own labelled questions: how much each sign of an answer counts.
+
+    A line is as for `quoth calibrate`; at least 20 answerable and 10 unanswerable questions are needed. The weights are
+    checked on questions that were held out. Where they do better, they go into the settings file, together with the
+    models that they hold for; where not, nothing is written and the exit code is 1. Calibrate afterwards.
+
+    Example: `quoth fit questions.jsonl --dry-run`
+    """
+    from quoth.evaluation import fit_report
+    from quoth.evaluation.fit_evidence import SECTION, fit_evidence
+
+    labelled = read_labelled(questions)
+    given = options.overrides(config, assignments)
+    store = open_store(index, given.without_profile().store)
+    with options.progress_bars(quiet=quiet) as progress:
+        fitted = fit_evidence(labelled, store=store, overrides=given, progress=progress)
+    target = (config or options.CONFIG_NAME) if fitted.better and not dry_run else None
+    if target:
+        calibration.put_section(target, SECTION, fit_report.fit_section(fitted))
+    if as_json:
+        typer.echo(json_line(fit_report.fit_json(fitted, written=str(target) if target else None)))
+    else:
+        from quoth.cli.evaluation_tables import print_fit
+
+        print_fit(fitted, written=target)
+    if target and given.without_profile().calibration.threshold is not None:
+        typer.secho("warning: the calibration in the settings no longer holds; calibrate again", err=True, fg="yellow")
+    if not fitted.better:
+        why, todo = fit_report.shortfall(fitted)
         raise CalibrationError(why, hint=todo)
 
 

@@ -1,4 +1,4 @@
-"""Evaluations, comparisons, calibrations and `quoth status --quality` for people at a terminal."""
+"""Evaluations, comparisons, calibrations, fits and `quoth status --quality` for people at a terminal."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from quoth.evaluation.calibrate import Calibration
 from quoth.evaluation.certification import ThresholdTest
 from quoth.evaluation.compare import SIGNIFICANT, Comparison, Difference
 from quoth.evaluation.evaluate import Evaluation
+from quoth.evaluation.fit_evidence import EvidenceFit
+from quoth.evaluation.fit_quality import FOLDS, HeldOut
 from quoth.evaluation.labelled_questions import reporting
 from quoth.evaluation.report import GROUPS, shown, unmeasured
 from quoth.evaluation.retrieval_trials import RetrievalTrial, quality_rows, recall_rows, statuses_json
@@ -24,6 +26,7 @@ from quoth.library import Quoth
 from quoth.output.render import json_line
 from quoth.passages import quality as measured
 from quoth.passages.quality import Grade, Quality, QualityMeasure, QualitySummary
+from quoth.search.logistic import INTERCEPT, Logistic
 from quoth.search.question_files import UnreadableLine, read_questions
 from quoth.wiring import open_query_log
 
@@ -219,3 +222,71 @@ def _step(step: ThresholdTest) -> tuple[str, ...]:
     share = f"{bound:.1%}" if bound < 1 else "-"
     result = "certified" if step.certified else "not certified" if step.tested else "not tested"
     return f"{step.threshold:.2f}", str(step.answered), str(step.wrong), share, result
+
+
+WEIGHTS_IN_WORDS = {
+    INTERCEPT: "log odds to begin with",
+    "late": "words of like meaning",
+    "lexical": "the same words",
+    "reader": "the reader's judgement",
+    "support": "the best sentence",
+    "gap": "its lead over the next",
+    "agreement": "the next two",
+    "coverage": "words of the question found",
+    "missing": "names and numbers not found",
+    "unknown": "names that no source mentions",
+    "unstated": "amounts that no source states",
+    "unspoken": "units that no evidence uses",
+}
+_SAME = 0.1
+"""A weight that changes by less than this share of itself counts the same."""
+
+
+def print_fit(fitted: EvidenceFit, *, written: Path | None) -> None:
+    """Print how well both models predict held-out questions, and what became of each weight."""
+    unanswerable = fitted.questions - fitted.answerable
+    OUT.print(f"[bold]{fitted.questions} questions[/bold]: {fitted.answerable} answerable, {unanswerable} not")
+    OUT.print(f"Held out in {FOLDS} folds by {fitted.grouped_by}:\n")
+    table = _table("", "in force", "fitted", "")
+    for name, held_out in fitted.models.items():
+        _add_held_out(table, f"Probabilities of {name}", held_out)
+    _section(table, "Decisions")
+    table.add_row("  decided well (higher is better)", *(f"{share:.3f}" for share in fitted.well))
+    OUT.print(table)
+    weights = _table("Weights", "in force", "fitted")
+    weights.add_column()
+    if fitted.sentences:
+        _add_weights(weights, "Of a sentence", fitted.in_force.sentence, fitted.sentence)
+    _add_weights(weights, "Of an answer", fitted.in_force.answer, fitted.answer)
+    OUT.print()
+    OUT.print(weights)
+    if not fitted.sentences:
+        OUT.print("\nThe weights of a sentence stay: with fitted ones the check fails.")
+    if fitted.better:
+        OUT.print(f"\nWritten to {escape(str(written))}." if written else "\nNothing was written.")
+
+
+def _add_held_out(table: Table, title: str, held_out: HeldOut) -> None:
+    _section(table, title)
+    before, after = held_out.in_force, held_out.fitted
+    losses = f"{before.log_loss:.3f}", f"{after.log_loss:.3f}", f"± {held_out.margin:.3f}"
+    table.add_row("  log loss (lower is better)", *losses)
+    table.add_row("  AUROC (higher is better)", _number(before.auroc), _number(after.auroc))
+    errors = before.calibration_error, after.calibration_error
+    table.add_row("  calibration error (lower is better)", *(f"{error:.3f}" for error in errors))
+
+
+def _add_weights(table: Table, title: str, before: Logistic, after: Logistic) -> None:
+    _section(table, title)
+    table.add_row(f"  {INTERCEPT}", f"{before.intercept:.2f}", f"{after.intercept:.2f}", WEIGHTS_IN_WORDS[INTERCEPT])
+    for name in dict.fromkeys((*before.weights, *after.weights)):
+        old, new = before.weights.get(name, 0.0), after.weights.get(name, 0.0)
+        table.add_row(f"  {name}", f"{old:.2f}", f"{new:.2f}", f"{WEIGHTS_IN_WORDS[name]}: {_change(old, new)}")
+
+
+def _change(old: float, new: float) -> str:
+    if not old or not new:
+        return "counts now" if new else "no longer counts"
+    if abs(new - old) < _SAME * abs(old):
+        return "counts the same"
+    return "counts more" if abs(new) > abs(old) else "counts less"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +11,12 @@ import numpy as np
 import typer
 
 from quoth.cli import options
-from quoth.errors import QuothError
-from quoth.library import ingest_paths
+from quoth.errors import NothingReadable, QuothError
+from quoth.language.display import Vocabulary
+from quoth.library import Quoth, ingest_paths
 from quoth.output.render import document_json, json_line, sentence_json
 from quoth.protocols import Progress, Reader
+from quoth.types import Inspection, Refused
 from quoth.wiring import maintain_store, migrate_store, open_store
 
 if TYPE_CHECKING:
@@ -26,21 +28,47 @@ def ingest(
     index: options.Index = options.DEFAULT_INDEX,
     profile: options.ProfileName = None,
     prune: options.Prune = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write a page (HTML) about all documents, problems first."),
+    ] = None,
     config: options.Config = None,
     assignments: options.Assignments = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
 ) -> None:
     """Read documents into the index. Run it again after changes: only what changed is done again.
 
-    Example: `quoth ingest guides/ --profile agriculture`
+    Example: `quoth ingest guides/ --profile agriculture --report guides.html`
     """
     given = options.overrides(config, assignments)
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        raise QuothError(f"{page} cannot be written", hint="Name a file in a folder that exists, such as report.html.")
     with (
         options.interruptible("the index serves what it held before; run the same command to go on"),
         options.progress_bars(quiet=quiet) as progress,
     ):
-        report = ingest_paths(paths, index, profile=profile, prune=prune, overrides=given, progress=progress)
+        try:
+            report = ingest_paths(paths, index, profile=profile, prune=prune, overrides=given, progress=progress)
+        except NothingReadable as error:
+            if page:
+                refused = tuple(Refused(*file, kept=False) for file in error.files)
+                _write_page(page, Inspection(None, (), refused, ()), [])
+            raise
+        if page:
+            quoth = Quoth(open_store(index, given.without_profile().store), given)
+            summary = summary_lines(report, options.location_of(index, given))
+            _write_page(page, quoth.inspect(progress=progress), summary)
     print_report(report, options.location_of(index, given), quiet=quiet)
+
+
+def _write_page(path: Path, inspection: Inspection, run: Iterable[str]) -> None:
+    from quoth.output.inspection_report import inspection_html
+
+    html = inspection_html(inspection, title="Ingest report", run=list(run))
+    try:
+        path.write_text(html, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise QuothError(f"cannot write {path}: {error.strerror}", hint="Name another file.") from error
 
 
 def print_report(report: IngestReport, index: str, *, quiet: bool) -> None:
@@ -48,16 +76,22 @@ def print_report(report: IngestReport, index: str, *, quiet: bool) -> None:
     from quoth.cli.terminal import one_line  # a file's name or a library's message may hold control characters
 
     if not quiet:
-        for line in _summary(report, index):
+        for line in summary_lines(report, index):
             typer.echo(one_line(line), err=True)
+    options.exit_after(refused_lines(report))
+
+
+def refused_lines(report: IngestReport) -> Iterator[str]:
+    """Yield a line for each refused file."""
+    from quoth.cli.terminal import one_line
+
     kept = "; the index keeps what it held of it before"
-    options.exit_after(
-        one_line(f"refused {refused.path}: {refused.why} ({refused.hint}){kept if refused.kept else ''}")
-        for refused in report.refused
-    )
+    for refused in report.refused:
+        yield one_line(f"refused {refused.path}: {refused.why} ({refused.hint}){kept if refused.kept else ''}")
 
 
-def _summary(report: IngestReport, index: str) -> Iterator[str]:
+def summary_lines(report: IngestReport, index: str) -> Iterator[str]:
+    """Yield what an ingest did, a line each, refused files apart."""
     for doc_id, encoding in report.converted.items():
         yield f"converted {doc_id} from {encoding}"
     for doc_id, notes in report.notes.items():
@@ -135,11 +169,12 @@ def _write(reader: Reader, folder: Path, progress: Progress | None) -> int:
             document = reader.document(info.id)
             if document is not None:
                 _write_text(folder / "documents", info.id, document.text)
+            vocabulary = Vocabulary(document.text if document else "")
             for sentence in reader.sentences(info.id):
                 row = rows if sentence.kind.evidence else None
                 rows += sentence.kind.evidence
                 count += 1
-                lines.write(json_line({**sentence_json(sentence), "embedding": row}) + "\n")
+                lines.write(json_line({**sentence_json(sentence, vocabulary), "embedding": row}) + "\n")
             vectors.append(reader.vectors(info.id))
             if progress:
                 progress("exporting", number, len(documents))

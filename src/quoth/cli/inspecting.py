@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
+from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,26 +18,35 @@ import typer
 
 from quoth.answer.verification import CitationMismatch, TextOf, Verification, verify_run
 from quoth.cli import options
+from quoth.documents.containers import container_path
 from quoth.documents.encodings import text_sha256
 from quoth.documents.files import read_bytes
-from quoth.documents.formats.recognition import recognise
+from quoth.documents.formats.recognition import recognise, recognised
 from quoth.documents.worker.pool import Extraction
 from quoth.errors import QuothError, UnreadableFile
 from quoth.evaluation.judgements import texts_of
+from quoth.language.display import Vocabulary
 from quoth.library import Quoth
-from quoth.output.render import document_json, json_line, main_tags, passage_json, sentence_json
-from quoth.settings import IngestSettings
+from quoth.output.render import document_json, json_line, main_tags, passage_json, quotes_json, sentence_json
 from quoth.types import Document, DocumentInfo, Passage, Sentence, Span
 
 _AS_WIDE_AS_NEEDED = 10_000  # columns: in a pipe, each document stays on one line
-_LIMITS = IngestSettings()
 
 
-def docs(index: options.Index = options.DEFAULT_INDEX, as_json: options.AsJson = False) -> None:
-    """List the documents of the index.
+def docs(
+    index: options.Index = options.DEFAULT_INDEX,
+    problems: Annotated[
+        bool, typer.Option("--problems", help="List what looks wrong, and the files that were refused.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the documents of the index, or what looks wrong with them and what to do about it.
 
-    Example: `quoth docs --json`
+    Examples: `quoth docs --json` and `quoth docs --problems`
     """
+    if problems:
+        _print_problems(index, as_json=as_json)
+        return
     documents = options.open_quoth(index).documents()
     if as_json:
         for info in documents:
@@ -50,6 +61,33 @@ def docs(index: options.Index = options.DEFAULT_INDEX, as_json: options.AsJson =
     print_table(names, cells, fold=True, console=OUT if OUT.is_terminal else wide)
 
 
+def _print_problems(index: str, *, as_json: bool) -> None:
+    from quoth.output.inspection_report import SEVERITIES, inspection_json, page_ranges, problems_of
+
+    with options.progress_bars() as progress:
+        inspection = options.open_quoth(index).inspect(progress=progress)
+    for shard in inspection.missing:
+        typer.echo(f"note: {shard} does not answer; its documents are left out", err=True)
+    if as_json:
+        for line in inspection_json(inspection):
+            typer.echo(json_line(line))
+        return
+    from quoth.cli.terminal import OUT, plain
+
+    for severity, found in groupby(problems_of(inspection), key=lambda pair: pair[1].severity):
+        OUT.print(f"[bold]{SEVERITIES[severity]}[/bold]")
+        for doc_id, problem in found:
+            where = f"{doc_id}, {page_ranges(problem.pages)}" if problem.pages else doc_id
+            OUT.print(f"  {plain(where)}: {plain(problem.detail)}", soft_wrap=True)
+            if problem.next_step:
+                OUT.print(f"    [dim]{plain(problem.next_step)}[/dim]", soft_wrap=True)
+    documents = len(inspection.documents)
+    affected = len({doc_id for doc_id, _ in problems_of(inspection)})
+    typer.echo(
+        f"{affected} of {documents + len(inspection.refused)} documents and refused files have problems", err=True
+    )
+
+
 def _listed(info: DocumentInfo) -> dict[str, str]:
     """Return a document's row; columns that are empty for every document are hidden."""
     about = info.metadata
@@ -58,7 +96,7 @@ def _listed(info: DocumentInfo) -> dict[str, str]:
         "format": info.format,
         "pages": str(info.pages or ""),
         "sentences": str(info.sentences),
-        "type": about.document_type or "",
+        "type": f"{about.document_type or ''}{' (guessed)' if about.type_guessed else ''}",
         "binding": {True: "yes", False: "no", None: ""}[about.is_binding],
         "effective": about.effective_date or "",
         "superseded by": ", ".join(
@@ -95,7 +133,7 @@ def show(
     if text:
         sys.stdout.buffer.write(document.text.encode("utf-8"))
     elif sentences:
-        _show_sentences(quoth.sentences(doc_id), as_json=as_json)
+        _show_sentences(document, quoth.sentences(doc_id), as_json=as_json)
     elif passages:
         _show_passages(document, quoth.passages(doc_id), as_json=as_json)
     elif span is not None:
@@ -105,10 +143,11 @@ def show(
         _show_about(document, info, as_json=as_json)
 
 
-def _show_sentences(sentences: tuple[Sentence, ...], *, as_json: bool) -> None:
+def _show_sentences(document: Document, sentences: tuple[Sentence, ...], *, as_json: bool) -> None:
+    vocabulary = Vocabulary(document.text)
     for sentence in sentences:
         if as_json:
-            typer.echo(json_line(sentence_json(sentence)))
+            typer.echo(json_line(sentence_json(sentence, vocabulary)))
             continue
         span = sentence.quote.span
         page = f"page {sentence.page}" if sentence.page else ""
@@ -159,7 +198,7 @@ def _show_about(document: Document, info: DocumentInfo, *, as_json: bool) -> Non
     from quoth.cli.terminal import one_line
 
     for key, value in about.items():
-        if value not in (None, [], {}):
+        if value not in (None, [], {}) and (key != "type_guessed" or value):
             typer.echo(f"{key:<15} {one_line(str(value))}")
     typer.echo(f"{'first line':<15} {next((line for line in document.text.splitlines() if line.strip()), '')!r}")
 
@@ -223,13 +262,16 @@ def verify(
     sample: Annotated[int | None, typer.Option(min=1, help="Check this many random sentences of the index.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     as_json: options.AsJson = False,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
 ) -> None:
     """Slice every citation again and compare it with its source; exit code 1 when one does not hold.
 
     Examples: `quoth verify run.jsonl --root guides/` and `quoth verify --index .quoth --sample 200`
     """
-    with Extraction(_LIMITS) as extraction:
-        text_of = _from_files(root, extraction) if root else texts_of(options.open_quoth(index))
+    limits = options.overrides(config, assignments).without_profile().ingest
+    with Extraction(limits) as extraction:
+        text_of = _from_files(root, extraction, limits.max_file_mb) if root else texts_of(options.open_quoth(index))
         if run is None:
             result = _verify_index(options.open_quoth(index), text_of, sample=sample, seed=seed)
         else:
@@ -274,17 +316,18 @@ def _is_result(line: object) -> bool:
     )
 
 
-def _from_files(root: Path, extraction: Extraction) -> TextOf:
+def _from_files(root: Path, extraction: Extraction, most_mb: int) -> TextOf:
     inside = root.resolve()
 
     @lru_cache(maxsize=64)
     def text_of(doc_id: str) -> str | None:
         try:
             path = (root / doc_id).resolve()
-            if not path.is_relative_to(inside) or not path.is_file():
+            packed = container_path(path) is not None
+            if not path.is_relative_to(inside) or not (packed or path.is_file()):
                 return None
-            form = recognise(path)
-            data = read_bytes(path, label=doc_id, most_mb=_LIMITS.max_file_mb)
+            data = read_bytes(path, label=doc_id, most_mb=most_mb, workers=extraction)
+            form = recognised(BytesIO(data), path.suffix.lower()) if packed else recognise(path)
             return form and extraction.read(data, form=form, label=doc_id)[0].text
         except (OSError, ValueError, RuntimeError, UnreadableFile):  # an id that is no valid path names no document
             return None
@@ -319,4 +362,4 @@ def _sampled(documents: Sequence[DocumentInfo], sample: int | None, seed: int) -
 
 def _as_result(quoth: Quoth, doc_id: str, ordinals: Container[int]) -> dict[str, Any]:
     chosen = [sentence for ordinal, sentence in enumerate(quoth.sentences(doc_id)) if ordinal in ordinals]
-    return {"question_id": "-", "answer_sentences": [sentence_json(sentence) for sentence in chosen]}
+    return {"question_id": "-", "answer_sentences": [quotes_json(sentence) for sentence in chosen]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -63,6 +64,18 @@ Types = Annotated[
     list[str] | None, typer.Option("--type", metavar="TYPE", help="Search only in this document type; repeatable.")
 ]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="DAY", help="Answer as of this day (YYYY-MM-DD).")]
+Preset = Annotated[
+    str | None,
+    typer.Option("--answer", metavar="HOW", help="How sure an answer must be: `careful`, `balanced` or `eager`."),
+]
+Regions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--regions",
+        metavar="KIND",
+        help="Ask a part beside the text instead: references, back_matter or masthead; repeatable.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 ProfileName = Annotated[
@@ -92,6 +105,11 @@ def overrides(config: Path | None, assignments: Sequence[str] | None) -> Overrid
     )
 
 
+def with_preset(assignments: Sequence[str] | None, preset: str | None) -> list[str]:
+    """Return the settings of `--set` after the one of `--answer`, which they override."""
+    return [*([f"decision.answer={preset}"] if preset else []), *(assignments or ())]
+
+
 def pair(text: str, *, option: str) -> tuple[str, str]:
     """Split `key=value`."""
     key, equals, value = text.partition("=")
@@ -102,14 +120,20 @@ def pair(text: str, *, option: str) -> tuple[str, str]:
 
 
 def filters_of(
-    docs: Sequence[str] | None, tags: Sequence[str] | None, document_types: Sequence[str] | None, *, as_of: str | None
+    docs: Sequence[str] | None,
+    tags: Sequence[str] | None,
+    document_types: Sequence[str] | None,
+    *,
+    as_of: str | None,
+    regions: Sequence[str] | None,
 ) -> Filters:
-    """Return the filters that the options name; a tag is written `crop=canola`."""
+    """Return the filters that the options name; a tag is written `crop=canola`, regions `masthead,references`."""
     facets: dict[str, tuple[str, ...]] = {}
     for text in tags or ():
         facet, value = pair(text, option="--tag")
         facets[facet] = (*facets.get(facet, ()), value)
-    return Filters(doc_ids=docs or (), tags=facets, document_types=document_types or (), as_of=as_of)
+    kinds = [kind.strip() for text in regions or () for kind in text.split(",")]
+    return Filters(doc_ids=docs or (), tags=facets, document_types=document_types or (), as_of=as_of, regions=kinds)
 
 
 def open_quoth(index: str, *, config: Path | None = None, assignments: Sequence[str] | None = None) -> Quoth:
@@ -130,6 +154,8 @@ def interruptible(message: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        # Whoever presses the keys again, while threads still end, wants it to stop and no traceback.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         typer.echo(f"interrupted: {message}", err=True)
         raise typer.Exit(130) from None
 

@@ -8,10 +8,11 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +52,9 @@ def serve(
             min=0.05, help="How long a shard may take for a call, all tries together; after that it is left out."
         ),
     ] = None,
+    watch: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Ingest this folder, and again whenever it changes.")
+    ] = None,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no key; only on this machine.")] = False,
     profile: Annotated[
         str | None, typer.Option(envvar="QUOTH_PROFILE", help="For an index that is not there yet.")
@@ -60,7 +64,7 @@ def serve(
 ) -> None:
     """Serve answers over HTTP, with a web page for people.
 
-    Example: `quoth serve --no-auth`, then open http://127.0.0.1:8080
+    Example: `quoth serve --no-auth --watch guides/`, then open http://127.0.0.1:8080
     """
     given = options.overrides(config, assignments)
     _check_options(context, cluster)
@@ -81,18 +85,20 @@ def serve(
             from quoth.http.app import serve
             from quoth.http.listening import listen
             from quoth.http.service import ServeOptions, check_state
+            from quoth.http.watched_folder import watching
         except ImportError as error:
             raise MissingExtra("quoth serve", "serve") from error
         plan = ServeOptions(index=index, overrides=given, profile=profile, auth=not no_auth)
         check_access(plan.settings, host=host, auth=plan.auth)
-        _check_index(plan)
+        _check_index(plan, watch)
         check_state(plan)
         with listen(host, port) as (sockets, taken):
             typer.echo(
                 f"Serving {options.location_of(index, given)} on {_url(host, taken)} (stop with Ctrl-C).", err=True
             )
             logs.set_up()
-            serve(plan, sockets, workers=workers)
+            with nullcontext() if watch is None else watching(watch, plan):
+                serve(plan, sockets, workers=workers)
     finally:
         shutil.rmtree(counts, ignore_errors=True)
 
@@ -132,6 +138,7 @@ def _check_options(context: typer.Context, cluster: str | None) -> None:
         ("index", "--cluster names the index."),
         ("workers", "Use --replicas, which is for each node of the cluster."),
         ("profile", "The profile is that of the index."),
+        ("watch", "Run quoth cluster ingest when documents change."),
     ):
         if name in given:
             raise SettingsError(f"--{name} cannot be given with --cluster", hint=instead)
@@ -196,15 +203,20 @@ def _stopping() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def _check_index(plan: ServeOptions) -> None:
-    """Raise errors of the index or the settings now, not in every request."""
+def _check_index(plan: ServeOptions, watch: Path | None) -> None:
+    """Raise errors of the index, the settings or the watched folder now, not in every request."""
+    if watch is not None and not watch.is_dir():
+        raise SettingsError(f"--watch {watch} is no folder", hint="Give a folder with documents.")
+    if watch is not None and find_spec("watchfiles") is None:
+        raise MissingExtra("watching a folder", "watch")
     store = open_store(plan.index, plan.overrides.without_profile().store)
     try:
         Quoth(store, plan.overrides).settings()
     except NoIndex as error:
-        if not plan.settings.uploads:
+        if not plan.settings.uploads and watch is None:
             raise
-        typer.echo(f"note: {error}; the first document that is uploaded makes one.", err=True)
+        maker = "the folder that is watched" if watch else "the first document that is uploaded"
+        typer.echo(f"note: {error}; {maker} makes one.", err=True)
     finally:
         store.close()
 

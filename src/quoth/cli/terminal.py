@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,6 +20,7 @@ from quoth.types import (
     Confidence,
     Conflict,
     FoundPassage,
+    Metadata,
     Outcome,
     Retrieval,
     RetrieveResult,
@@ -105,23 +106,29 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
 
 def _print_citation(number: int, citation: Citation) -> None:
     sentence = citation.sentence
-    lead = f"[dim]{plain(sentence.lead.text)}[/dim]\n" if sentence.lead else ""
-    _print_indented(f"{lead}[bold]{plain(sentence.text)}[/bold]")
+    lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display else ""
+    _print_indented(f"{lead}[bold]{plain(citation.display)}[/bold]")
     span = sentence.quote.span
     place = f"{sentence.doc_id}[{span.start}:{span.end}]"
     if citation.authority:
-        title = citation.metadata.title or sentence.doc_id
-        about = [place, place_line(title, sentence.section, sentence.page, citation.authority)]
+        title, worth = citation.metadata.title or sentence.doc_id, _worth(citation.authority, citation.metadata)
+        about = [place, place_line(title, sentence.section, sentence.page, worth)]
     else:
         about = [place]
         about += [f"page {sentence.page}"] if sentence.page else []
         about += [" > ".join(sentence.section)] if sentence.section else []
+    about += [citation.cells] if citation.cells else []
     if sentence.ocr is not None:
         about.append(f"read from a picture, {sentence.ocr:.0%} sure")
     about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
     about += [f"superseded by {successor.by}" for successor in supersessions(citation.metadata, sentence.section)]
     _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
     _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
+
+
+def _worth(authority: str | None, metadata: Metadata) -> str | None:
+    """Return the authority of a document; `binding, guessed` where it was read from its title."""
+    return f"{authority}, guessed" if authority and metadata.type_guessed else authority
 
 
 def place_line(title: str, section: tuple[str, ...], page: int | None, authority: str | None) -> str:
@@ -155,9 +162,11 @@ def print_trace(asked: AskResult) -> None:
     rows = []
     for ranked in trace.ranked:
         scores = (ranked.candidate.lexical, ranked.candidate.dense, ranked.fused, ranked.relevance, ranked.order)
+        read = ranked.support.features.get("reader") if ranked.support else None
         mark = "*" if ranked.sentence.id in chosen else ""
-        rows.append((mark, *(f"{score:.3f}" for score in scores), escape(one_line(ranked.sentence.text)[:90])))
-    print_table(("", "lexical", "dense", "fused", "rerank", "order", "sentence"), rows)
+        figures = (*(f"{score:.3f}" for score in scores), "" if read is None else f"{read:+.1f}")
+        rows.append((mark, *figures, escape(one_line(ranked.sentence.text)[:90])))
+    print_table(("", "lexical", "dense", "fused", "rerank", "order", "reader", "sentence"), rows)
     _print_matches(asked)
     OUT.print(f"redundancy {trace.selection.redundancy_before:.2f} -> {trace.selection.redundancy_after:.2f}")
     _print_confidence(trace.confidence)
@@ -172,42 +181,58 @@ def _print_matches(asked: AskResult) -> None:
         OUT.print("matched   " + plain(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched)))
 
 
+_IN_WORDS = {
+    "intercept": "what an answer starts with",
+    "support": "how likely the best sentence answers by itself",
+    "gap": "how far it leads the second best",
+    "agreement": "how likely the next best sentences answer",
+    "coverage": "how much of the question the best sentences match",
+    "missing": "names, dates and amounts that the best sentences do not mention",
+    "unknown": "names and dates that the sources never mention",
+    "unstated": "amounts that no source states",
+    "unspoken": "units that are asked for and no evidence uses",
+}
+"""What each feature of the confidence stands for; docs/evidence.md says more."""
+
+
 def _print_confidence(confidence: Confidence) -> None:
-    """Print the features of the confidence, and what each adds to the log odds."""
-    made = ", ".join(f"{name} {value:.2f}" for name, value in confidence.features.items())
-    OUT.print(f"confidence {confidence.value:.3f} from {made or 'nothing'}")
-    if confidence.terms:
-        terms = " ".join(f"{value:+.2f} {name}" for name, value in confidence.terms.items())
-        OUT.print(f"log odds  {sum(confidence.terms.values()):+.2f} = {terms}")
+    """Print what speaks for the answer and what against it: the terms of the log odds, in words."""
+    OUT.print(f"confidence {confidence.value:.3f}")
+    for name, term in confidence.terms.items():
+        value = f" ({confidence.features[name]:.2f})" if name in confidence.features else ""
+        OUT.print(f"  {term:+.2f}   {_IN_WORDS.get(name, name)}{value}")
 
 
 _EXCERPT = 400
 """Characters of a passage that are printed, from its best sentence on."""
 
 
-def print_retrieval(retrieval: Retrieval) -> None:
-    """Print the passages, best first, each with its location, authority and scores."""
+def print_retrieval(retrieval: Retrieval, shown: Callable[[str, str], str]) -> None:
+    """Print the passages, best first, each with its location, authority and scores.
+
+    `shown` returns a slice of the document with an id as people read it.
+    """
     if retrieval.message:
         OUT.print(f"[bold]Nothing found.[/bold] {plain(retrieval.message)}")
     if retrieval.warning:
         OUT.print(f"[yellow]{plain(retrieval.warning)}[/yellow]\n")
     for number, found in enumerate(retrieval.passages, 1):
-        _print_passage(number, found)
+        _print_passage(number, found, shown)
     print_conflicts(retrieval.conflicts)
     OUT.print(f"[dim]{escape(_summary(retrieval))}[/dim]")
 
 
-def _print_passage(number: int, found: FoundPassage) -> None:
-    line = place_line(
-        found.document.metadata.title or found.document.id, found.passage.section, found.passage.page, found.authority
-    )
+def _print_passage(number: int, found: FoundPassage, shown: Callable[[str, str], str]) -> None:
+    metadata = found.document.metadata
+    title = metadata.title or found.document.id
+    line = place_line(title, found.passage.section, found.passage.page, _worth(found.authority, metadata))
     OUT.print(f"[cyan]\\[{number}][/cyan] [bold]{plain(line)}[/bold]")
     for replaced in found.superseded_by:
         what = f"{replaced.section} " if replaced.section else ""
         _print_indented(f"[red]{plain(f'{what}superseded by {replaced.by}')}[/red]")
     if found.successor_of:
         _print_indented(f"[green]{plain(f'replaces {found.successor_of}')}[/green]")
-    _print_indented(plain(_excerpt(found)))
+    _print_indented(plain(shown(found.passage.doc_id, _excerpt(found))))
     span = found.passage.span
     about = [f"{found.passage.doc_id}[{span.start}:{span.end}]"]
     about += [found.document.metadata.document_type] if found.document.metadata.document_type else []

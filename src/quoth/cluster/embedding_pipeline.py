@@ -64,8 +64,8 @@ class ReadFiles:
 
     def __init__(self, target: IngestTarget) -> None:
         self._profile = target.profile
-        self._files = FileReader(target.profile, max_file_mb=target.settings.ingest.max_file_mb)
         self._extraction = Extraction(replace(target.settings.ingest, workers=1))
+        self._files = FileReader(target.profile, target.settings.ingest, self._extraction)
 
     def __call__(self, batch: Mapping[str, Sequence[FileGroup]]) -> Iterator[dict[str, list[object]]]:
         for group in batch["group"]:
@@ -102,12 +102,13 @@ class ReadFiles:
     def _runs(self, file: ExtractedFile, missing: frozenset[int] | None) -> Iterator[PendingRun]:
         """Yield the runs that are missing; None means all."""
         document = split_document(file, self._profile)
+        changed = changed_file(file, document.document, self._profile)
         texts = [sentence.search_text for sentence in document.sentences if sentence.kind.evidence]
         starts = range(0, max(len(texts), 1), batches.MOST_SENTENCES)
         for number, start in enumerate(starts):
             if missing is None or number in missing:
                 yield PendingRun(
-                    SentenceRun(changed_file(file), file.fingerprint, number, len(starts)),
+                    SentenceRun(changed, file.fingerprint, number, len(starts)),
                     batches.pack_document(file) if number == 0 else b"",
                     tuple(texts[start : start + batches.MOST_SENTENCES]),
                 )

@@ -12,10 +12,14 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from quoth.documents.containers import MOST_BYTES, container_path
+from quoth.documents.worker.pool import Extraction
+from quoth.errors import UnreadableFile
 from quoth.http.blocking_work import BoundedPool
 from quoth.http.http_faults import HttpFault
 from quoth.machine import plain_environment
 from quoth.protocols import Store
+from quoth.settings import IngestSettings
 from quoth.types import DocumentInfo, StoredDocument
 
 _PAGE_SECONDS = 20
@@ -25,6 +29,7 @@ _MOST_PROCESSES = 2
 _MOST_WAITING = 16
 _WAIT_SECONDS = 30
 _RELOAD_SECONDS = 1.0
+_ONE_WORKER = IngestSettings(workers=1)
 _DRAW_PAGE = Path(__file__).with_name("draw_page.py")
 
 
@@ -59,8 +64,8 @@ class Originals:
             hint = "Its text is at /documents/{id}/text."
             raise HttpFault(404, "no-original", f"the file of '{doc_id}' is not on this machine", hint=hint)
         try:
-            data = path.read_bytes()
-        except OSError as error:
+            data = _read(path, doc_id)
+        except (OSError, UnreadableFile) as error:
             hint = "Ask the operator to check the rights of the file."
             raise HttpFault(404, "no-original", f"the file of '{doc_id}' cannot be read", hint=hint) from error
         if hashlib.sha256(data).hexdigest() != document.source_sha256:
@@ -90,7 +95,7 @@ class Originals:
             if (stored := self._stored_document(document, reload=reload)) is not None:
                 root = os.path.realpath(stored.root)
                 path = Path(os.path.realpath(Path(root, document.id)))
-                if path.is_relative_to(root) and path.is_file():
+                if path.is_relative_to(root) and (path.is_file() or container_path(path) is not None):
                     return path
         return None
 
@@ -103,6 +108,14 @@ class Originals:
                 self._stored = self._store.stored_documents()
                 self._loaded_at = time.monotonic()
             return self._stored.get(document.id)
+
+
+def _read(path: Path, doc_id: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except NotADirectoryError:  # the path leads into a container
+        with Extraction(_ONE_WORKER) as workers:
+            return workers.read_content(path, label=doc_id, most_bytes=MOST_BYTES)
 
 
 def _draw(data: bytes, *, number: int, width: int) -> bytes:

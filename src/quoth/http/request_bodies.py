@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 from pydantic.config import JsonDict
@@ -18,6 +18,7 @@ _WHOLE = BeforeValidator(_whole)
 Whole = Annotated[StrictInt, _WHOLE]
 _MatchCount = Annotated[StrictInt, Field(ge=1, le=100), _WHOLE]
 Texts = StrictStr | list[StrictStr]
+Region = Literal["references", "back_matter", "masthead"]
 _MOST_TEXT = 1_000_000  # the limit that counts is a setting, and says so
 
 
@@ -37,6 +38,9 @@ class FilterBody(_Strict):
     is_binding: StrictBool | None = Field(None, description="Only in documents that bind, or only in others.")
     as_of: StrictStr | None = Field(None, description="As of this day, YYYY-MM-DD.", examples=["2022-04-01"])
     tags: dict[str, Texts] | None = Field(None, description="Only sentences with these tags, by facet.")
+    regions: Region | list[Region] | None = Field(
+        None, description="Ask these parts beside the text instead of the text.", examples=["references"]
+    )
 
 
 class AskBody(_Strict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -75,6 +75,10 @@ AsOf = Annotated[
         extra_json_schema={"format": "date"},
     ),
 ]
+Regions = Annotated[
+    list[Literal["references", "back_matter", "masthead"]],
+    about("Search these parts beside the text instead of the text: the bibliography, who funded and wrote it."),
+]
 
 
 Prefix = Annotated[
@@ -96,6 +100,7 @@ class AskInput(JsonObject, frozen=True):
     document_types: DocumentTypes | UnsetType = UNSET
     tags: TagFilter | UnsetType = UNSET
     as_of: AsOf | UnsetType = UNSET
+    regions: Regions | UnsetType = UNSET
 
 
 class RetrieveInput(JsonObject, frozen=True):
@@ -105,6 +110,7 @@ class RetrieveInput(JsonObject, frozen=True):
     document_types: DocumentTypes | UnsetType = UNSET
     tags: TagFilter | UnsetType = UNSET
     as_of: AsOf | UnsetType = UNSET
+    regions: Regions | UnsetType = UNSET
 
 
 class CitationInput(JsonObject, frozen=True, forbid_unknown_fields=False):
@@ -206,7 +212,7 @@ def retrieve(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
 
 
 def _filters(arguments: Arguments) -> Filters:
-    names = ("doc_ids", "document_types", "tags", "as_of")
+    names = ("doc_ids", "document_types", "tags", "as_of", "regions")
     return Filters(**{name: arguments[name] for name in names if name in arguments})
 
 
@@ -285,7 +291,9 @@ def _location(quote: Mapping[str, Any]) -> str:
     """Return where a quote stands: `rules.md[10:42] · 4 Fences > 4.2 Height · page 3 · binding`."""
     facts = [f"{quote['doc_id']}[{quote['start']}:{quote['end']}]", " > ".join(quote["section"])]
     facts.append(f"page {quote['page']}" if quote.get("page") else "")
-    facts.append(quote.get("authority") or "")
+    facts.append(quote.get("cells") or "")
+    guessed = " (guessed from its title)" if quote.get("authority_guessed") else ""
+    facts.append(f"{quote['authority']}{guessed}" if quote.get("authority") else "")
     facts.append(f"in effect from {quote['effective_date']}" if quote.get("effective_date") else "")
     facts += [_superseded(by) for by in quote.get("superseded_by") or ()]
     if quote.get("ocr_confidence") is not None:

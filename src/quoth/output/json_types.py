@@ -11,7 +11,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from quoth.types import BlockReason, ConflictKind, FoundBy, QuestionKind, Reason, RegionKind, Status
+from quoth.types import (
+    BlockReason,
+    ConflictKind,
+    FoundBy,
+    ProblemKind,
+    QuestionKind,
+    Reason,
+    RegionKind,
+    Severity,
+    Status,
+)
 
 
 class JsonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,6 +60,13 @@ Day = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 Start = Annotated[int, Meta(ge=0, description="In code points from the start of the document.")]
 End = Annotated[int, Meta(ge=1, description="The first code point after the quote.")]
 ExactText = Annotated[str, Meta(min_length=1, description="Exactly the document's text from `start` to `end`.")]
+Display = Annotated[
+    str,
+    about(
+        "The same words for people: on one line, with words joined that only a line break hyphenates. It is not exact:"
+        " cite and compare `text`."
+    ),
+]
 Section = Annotated[list[str], about("The headings above it, outermost first.")]
 OffsetUnit = Annotated[
     Literal["codepoint"], about("Offsets count Unicode code points of the document's text, half-open.")
@@ -63,6 +80,11 @@ QuotedRegion = Annotated[
         description="What the sentence is in its document.",
         extra_json_schema={"enum": [kind.value for kind in RegionKind if not kind.skipped]},
     ),
+]
+
+
+AuthorityGuessed = Annotated[
+    bool, about("Whether the type, and so the authority, was read from the document's own title; confirm it.")
 ]
 
 
@@ -83,6 +105,7 @@ class QuoteJson(JsonObject, frozen=True):
     text: ExactText
     start: Start
     end: End
+    display: Display
 
 
 class PlacedQuoteJson(JsonObject, frozen=True):
@@ -92,13 +115,14 @@ class PlacedQuoteJson(JsonObject, frozen=True):
     end: End
 
 
-_TOGETHER = ("document_type", "authority", "effective_date", "superseded_by")
+_TOGETHER = ("document_type", "authority", "authority_guessed", "effective_date", "superseded_by")
 
 
 class CitationJson(PlacedQuoteJson, frozen=True):
-    """A quoted sentence with its exact place. The four fields from `document_type` come together, where the profile
+    """A quoted sentence with its exact place. The five fields from `document_type` come together, where the profile
     knows authority."""
 
+    display: Display
     tags: Annotated[dict[str, str], about("The main value of each facet.")]
     all_tags: Annotated[
         dict[str, Annotated[list[str], Meta(min_length=1)]], about("Every value of each facet, the main one first.")
@@ -116,8 +140,10 @@ class CitationJson(PlacedQuoteJson, frozen=True):
     companion_of: Annotated[str | None, about("`doc_id:start-end` of the cited sentence that this one completes.")]
     document_type: str | UnsetType | None = UNSET
     authority: Annotated[str, about("What the document is worth: binding, guidance, precedent.")] | UnsetType = UNSET
+    authority_guessed: AuthorityGuessed | UnsetType = UNSET
     effective_date: Day | UnsetType | None = UNSET
     superseded_by: SupersededBy | UnsetType = UNSET
+    cells: Annotated[NonEmpty, about("Only of a spreadsheet: the cells that it quotes.")] | UnsetType = UNSET
     why: (
         Annotated[NonEmpty, about("Only in `nearest`: why the sentence is no answer. In Quoth's words.")] | UnsetType
     ) = UNSET
@@ -131,6 +157,7 @@ class StatementJson(PlacedQuoteJson, frozen=True):
     document_name: str
     section: Section
     authority: str | None
+    authority_guessed: AuthorityGuessed
     says: Annotated[NonEmpty, about("The words of `text` that disagree.")]
 
 
@@ -252,6 +279,7 @@ class PassageJson(JsonObject, frozen=True):
     page_number: Annotated[Number | None, about("Where it begins.")]
     is_binding: bool | None
     authority: Annotated[str | None, about("binding, guidance or precedent, in a profile that knows authority.")]
+    authority_guessed: AuthorityGuessed
     effective_date: Day | None
     superseded_by: SupersededBy
     successor_of: Annotated[
@@ -301,7 +329,7 @@ class RetrievalJson(JsonObject, frozen=True):
     passages: Annotated[list[PassageJson], about("Best first.")]
     filters: Annotated[
         dict[str, Any],
-        about("Those in force, by name: doc_id, document_type, is_binding, as_of, and facets of the profile."),
+        about("Those in force, by name: doc_id, document_type, is_binding, as_of, regions, and facets of the profile."),
     ]
     weights: SearchWeightsJson
     degraded: Annotated[list[str], about("Parts that failed and were done without: dense, rerank, or `shard 3 of 8`.")]
@@ -318,12 +346,48 @@ class RetrievalJson(JsonObject, frozen=True):
     trace: Annotated[dict[str, Any], about("Only with `why`: every passage that was judged.")] | UnsetType = UNSET
 
 
+class ProblemJson(JsonObject, frozen=True):
+    """Something wrong with a document or a file, and what to do about it."""
+
+    kind: ProblemKind
+    severity: Annotated[Severity, about("Content is missing, content looks wrong, or something to know.")]
+    pages: Annotated[list[Number], about("Empty when it is about the whole document.")]
+    detail: Annotated[NonEmpty, about("A sentence for people.")]
+    next_step: Annotated[str, about("What to do; empty where nothing is to be done.")]
+
+
+class InspectedDocumentJson(JsonObject, frozen=True):
+    """A document with problems, or a file that was refused: a line of `quoth docs --problems --json`.
+
+    Of a file that the index does not hold, all figures are null.
+    """
+
+    doc_id: NonEmpty
+    in_index: bool
+    title: str | None
+    document_type: str | None
+    language: str | None
+    format: str | None
+    pages: Annotated[Count | None, about("Null for a format without pages.")]
+    sentences: Count | None
+    tables: Count | None
+    evidence_share: Annotated[Probability | None, about("The share of the visible text that can be quoted.")]
+    pages_without_text: list[Number] | None
+    recognised_pages: Annotated[list[Number] | None, about("Pages that were read from pictures.")]
+    left_out: Annotated[
+        dict[str, Count] | None, about("Visible characters of each kind of region that is no evidence.")
+    ]
+    guessed: Annotated[dict[str, str] | None, about("What nobody stated, by field, and what was taken for it.")]
+    problems: Annotated[list[ProblemJson], Meta(min_length=1, description="The worst first.")]
+
+
 class DocumentJson(JsonObject, frozen=True):
     """A document without its text."""
 
     doc_id: str
     title: str | None
     document_type: str | None
+    type_guessed: Annotated[bool, about("Whether the type was read from the document's own title; confirm it.")]
     is_binding: bool | None
     effective_date: str | None
     superseded_by: Annotated[list[SupersessionJson], about("Documents that replace it, whole or a section of it.")]
@@ -378,6 +442,7 @@ class QuotedSpanJson(JsonObject, frozen=True):
     doc_sha256: str
     document_type: str | None
     authority: str | None
+    authority_guessed: AuthorityGuessed
     effective_date: str | None
     superseded_by: SupersededBy
     pages: Annotated[

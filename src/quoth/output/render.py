@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from quoth.domain.authority import supersessions
+from quoth.language.display import Vocabulary, displayed_lead, displayed_sentence
 from quoth.output.json_types import (
     AbstentionReasonJson,
     AnswerJson,
@@ -89,12 +90,14 @@ def _citation(citation: Citation) -> CitationJson:
     with_authority = citation.authority is not None
     return CitationJson.of(
         citation,
-        **_sentence_fields(sentence),
+        **_sentence_fields(sentence, citation.display, citation.lead_display),
         score=rounded(citation.score),
         document_type=citation.metadata.document_type if with_authority else UNSET,
         authority=UNSET if citation.authority is None else citation.authority,
+        authority_guessed=citation.metadata.type_guessed if with_authority else UNSET,
         effective_date=citation.metadata.effective_date if with_authority else UNSET,
         superseded_by=superseded_by(supersessions(citation.metadata, sentence.section)) if with_authority else UNSET,
+        cells=UNSET if citation.cells is None else citation.cells,
         why=UNSET if citation.why is None else citation.why,
     )
 
@@ -104,16 +107,17 @@ def _quoted(sentence: Sentence) -> dict[str, Any]:
     return {"text": sentence.quote.text, "doc_id": sentence.doc_id, "start": span.start, "end": span.end}
 
 
-def _sentence_fields(sentence: Sentence) -> dict[str, Any]:
+def _sentence_fields(sentence: Sentence, display: str, lead_display: str | None) -> dict[str, Any]:
     lead = sentence.lead
     return _quoted(sentence) | {
+        "display": display,
         "region": sentence.kind.value,
         "section": list(sentence.section),
         "page": sentence.page,
         "ocr_confidence": None if sentence.ocr is None else rounded(sentence.ocr),
         "tags": main_tags(sentence.tags),
         "all_tags": {facet: list(values) for facet, values in sentence.tags.items()},
-        "lead": QuoteJson(lead.text, lead.span.start, lead.span.end) if lead else None,
+        "lead": QuoteJson(lead.text, lead.span.start, lead.span.end, lead_display or "") if lead else None,
     }
 
 
@@ -130,10 +134,18 @@ def conflict_of(conflict: Conflict) -> ConflictJson:
     return ConflictJson.of(conflict, statements=statements)
 
 
-def sentence_json(sentence: Sentence) -> dict[str, Any]:
-    """Return a sentence as `show --sentences` and `export` list it."""
-    fields: dict[str, Any] = msgspec.to_builtins(_sentence_fields(sentence))
+def sentence_json(sentence: Sentence, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return a sentence as `show --sentences` and `export` list it; `vocabulary` is that of its document."""
+    shown = displayed_sentence(sentence, vocabulary), displayed_lead(sentence, vocabulary)
+    fields: dict[str, Any] = msgspec.to_builtins(_sentence_fields(sentence, *shown))
     return fields
+
+
+def quotes_json(sentence: Sentence) -> dict[str, Any]:
+    """Return only the exact words of a sentence and of its lead with their places: what a verification compares."""
+    lead = sentence.lead
+    placed = {"text": lead.text, "start": lead.span.start, "end": lead.span.end} if lead else None
+    return _quoted(sentence) | {"lead": placed}
 
 
 def passage_json(passage: Passage, content: str) -> dict[str, Any]:
@@ -202,6 +214,10 @@ def trace_json(asked: AskResult) -> dict[str, Any]:
             {"id": evidence.sentence.id, "score": rounded(evidence.score), "companion_of": evidence.companion_of}
             for evidence in trace.selection.evidence
         ],
+        "confidence": {
+            name: {"value": rounded(trace.confidence.features.get(name, 1.0)), "log_odds": rounded(term)}
+            for name, term in trace.confidence.terms.items()
+        },
         "usage": None if trace.usage is None else asdict(trace.usage),
         "checks": [{"check": name, "objection": _detail(objection)} for name, objection in trace.objections],
     }
@@ -212,6 +228,7 @@ def _detail(objection: Objection | None) -> str | None:
 
 
 def _ranked_json(ranked: Ranked, *, chosen: bool) -> dict[str, Any]:
+    features = ranked.support.features if ranked.support else {}
     return {
         "id": ranked.sentence.id,
         "text": ranked.sentence.text,
@@ -220,6 +237,7 @@ def _ranked_json(ranked: Ranked, *, chosen: bool) -> dict[str, Any]:
         "found_by": list(ranked.candidate.found_by),
         "fused": rounded(ranked.fused),
         "relevance": rounded(ranked.relevance),
+        "features": {name: rounded(value) for name, value in features.items()},
         "order": rounded(ranked.order),
         "selected": chosen,
     }
@@ -271,6 +289,7 @@ def _passage(found: FoundPassage) -> PassageJson:
         section_title=section[-1] if section else None,
         page_number=found.passage.page,
         is_binding=metadata.is_binding if found.authority is None else found.authority == "binding",
+        authority_guessed=metadata.type_guessed,
         superseded_by=superseded_by(found.superseded_by),
         doc_sha256=found.document.sha256,
         token_count=found.passage.tokens,
@@ -295,6 +314,7 @@ def filters_json(filters: Filters) -> dict[str, Any]:
         "document_type": sorted(filters.document_types),
         "is_binding": filters.is_binding,
         "as_of": filters.as_of,
+        "regions": sorted(filters.regions),
         **{facet: sorted(values) for facet, values in sorted(filters.tags.items())},
     }
     return {name: value for name, value in about.items() if value not in ([], None)}

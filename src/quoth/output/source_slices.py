@@ -71,8 +71,10 @@ def span_json(
             page=holding[0].number if holding else at.page if at else None,
             doc_sha256=document.sha256,
             authority=authority_of(about, profile),
+            authority_guessed=about.type_guessed,
             superseded_by=superseded_by(supersessions(about, section)),
-            pages=[_printed_page(page, span) for page in holding],
+            # The text of a slide has no places on it, so there is nothing to draw.
+            pages=[_printed_page(page, span) for page in holding if page.boxes.any()],
             offset_unit="codepoint",
         )
     )

@@ -35,7 +35,8 @@ from quoth.types import (
 def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage = silent) -> RetrieveResult:
     """Return the passages that an agent should read, ranked, labelled and laid out within its token budget."""
     settings = engine.settings
-    reader = as_of(reader, question.filters.as_of)
+    text = as_of(reader, question.filters.as_of)
+    reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
     done("analyse")
     search = hybrid_search(analysis, reader=reader, engine=engine, topk=2 * settings.retrieval.candidates)
@@ -50,7 +51,7 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
     status = _status(ranked, settings.context)
     done("choose")
     context = assemble(
-        chosen, reader=reader, counter=engine.open_counter(), settings=settings.context, profile=engine.profile
+        chosen, reader=text, counter=engine.open_counter(), settings=settings.context, profile=engine.profile
     )
     done("context")
     missing = missing_shards_note(
@@ -97,6 +98,7 @@ def depends_on(question: Question, reader: Reader, engine: Engine) -> dict[str, 
         "document_types": sorted(set(filters.document_types)),
         "is_binding": filters.is_binding,
         "as_of": filters.as_of,
+        "regions": sorted(set(filters.regions)),
     }
 
 
@@ -138,7 +140,9 @@ def _llm_reranked(
 def labelled_text(found: FoundPassage) -> str:
     """Return a passage as the language model reads it: with its document, its section and its authority."""
     about = [found.document.metadata.title or found.document.id, *found.passage.section]
-    worth = f" ({found.authority}{', superseded' if found.superseded_by else ''})" if found.authority else ""
+    guessed = ", guessed from its title" if found.document.metadata.type_guessed else ""
+    superseded = ", superseded" if found.superseded_by else ""
+    worth = f" ({found.authority}{guessed}{superseded})" if found.authority else ""
     return f"{' > '.join(about)}{worth}\n\n{found.content}"
 
 
@@ -244,7 +248,7 @@ def _conflicts(ranked: Sequence[FoundPassage], builder: PassageBuilder) -> tuple
     """Return what the supporting sentences disagree about; nothing in a profile that does not know authority."""
     if builder.engine.profile.authority is None:
         return ()
-    least = builder.engine.settings.decision.support_score
+    least = builder.engine.passage_support
     sentences = {
         found.sentence.id: statement_of(found.sentence, passage.document, builder.engine.profile)
         for passage in ranked

@@ -1,6 +1,6 @@
 // An outcome on the page: an answer made of quotes, or an abstention that explains itself.
 
-import { badge, bar, quoteCard, quoted, sectionPath } from "./quote.js";
+import { badge, bar, quoteCard, quoted, sectionPath, shown } from "./quote.js";
 import { bullets, counted, el, foreign } from "./dom.js";
 
 // What a person can do about it; why there is no answer is said by the service.
@@ -47,20 +47,21 @@ function listOf(title, texts) {
 
 // `says` are words of the text; where they cannot be found the text stands as it is.
 function marked(text, says) {
-  const at = says ? text.indexOf(says) : -1;
+  const words = says ? says.split(/\s+/u).join(" ") : "";
+  const at = words ? text.indexOf(words) : -1;
   if (at < 0) return [text];
-  return [text.slice(0, at), el("strong", { class: "says" }, says), text.slice(at + says.length)];
+  return [text.slice(0, at), el("strong", { class: "says" }, words), text.slice(at + words.length)];
 }
 
 function side(statement, page) {
   const link = { href: page.hrefOf(statement), open: (from) => page.open(statement, from) };
   const words = quoted({ ...statement, region: "paragraph", lead: null }, link);
-  words.querySelector(".words").replaceChildren(...marked(statement.text, statement.says));
+  words.querySelector(".words").replaceChildren(...marked(shown(statement), statement.says));
   return el(
     "li",
     {},
     words,
-    el("p", { class: "source" }, el("cite", {}, foreign(statement.document_name)), badge(statement.authority)),
+    el("p", { class: "source" }, el("cite", {}, foreign(statement.document_name)), badge(statement.authority, statement.authority_guessed)),
     el("p", { class: "where" }, sectionPath(statement.section)),
   );
 }
@@ -76,14 +77,16 @@ function conflict(one, page) {
   );
 }
 
-// Sides of a conflict do not say which text of their document they are of; a quote of the same document does.
-function withTexts(one, quotes) {
-  const known = new Map(quotes.map(({ doc_id, doc_sha256 }) => [doc_id, doc_sha256]));
-  return { ...one, statements: one.statements.map((side) => ({ doc_sha256: known.get(side.doc_id), ...side })) };
-}
-
 function placeOf(quote) {
   return `${quote.doc_id}:${quote.start}-${quote.end}`;
+}
+
+// Each side of a conflict is among the quotes, which say which text of its document it is of, and how to show it.
+function withTexts(one, quotes) {
+  const texts = new Map(quotes.map(({ doc_id, doc_sha256 }) => [doc_id, doc_sha256]));
+  const displays = new Map(quotes.map((quote) => [placeOf(quote), quote.display]));
+  const known = (side) => ({ doc_sha256: texts.get(side.doc_id), display: displays.get(placeOf(side)), ...side });
+  return { ...one, statements: one.statements.map(known) };
 }
 
 // Each quote with the sentences that complete it.

@@ -29,10 +29,15 @@ function cells(row) {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim());
 }
 
+// The words for people: on one line, with words joined that a line break hyphenates. Copies take the exact `text`.
+export function shown(quote) {
+  return quote.display ?? quote.text;
+}
+
 function tableOf(quote) {
   if (quote.region !== "table_row" || !quote.lead) return null;
-  const head = cells(quote.lead.text);
-  const row = cells(quote.text);
+  const head = cells(shown(quote.lead));
+  const row = cells(shown(quote));
   if (head.length < 2 || head.length !== row.length) return null;
   return el(
     "table",
@@ -52,7 +57,7 @@ function isSelecting(event, link) {
 export function quoted(quote, { href, open }) {
   const table = tableOf(quote);
   const look = quote.region === "code" ? "words code" : "words";
-  const words = table ?? el("span", { class: look, dir: "auto" }, quote.text);
+  const words = table ?? el("span", { class: look, dir: "auto" }, shown(quote));
   const link = el(
     "a",
     {
@@ -70,7 +75,7 @@ export function quoted(quote, { href, open }) {
     },
     words,
   );
-  const lead = quote.lead && !table ? el("p", { class: "lead", dir: "auto" }, quote.lead.text) : null;
+  const lead = quote.lead && !table ? el("p", { class: "lead", dir: "auto" }, shown(quote.lead)) : null;
   return el("blockquote", { class: "foreign" }, lead, link);
 }
 
@@ -79,8 +84,11 @@ export function sectionPath(section) {
   return steps.length ? el("span", { class: "section" }, el("span", { class: "unseen" }, "Section "), steps) : null;
 }
 
-export function badge(authority) {
-  return authority ? el("span", { class: `badge ${authority}` }, authority) : null;
+// `guessed`: the type was read from the document's own title, and nobody has confirmed it.
+export function badge(authority, guessed = false) {
+  if (!authority) return null;
+  const title = guessed ? "Read from the title of the document; nobody has confirmed it." : null;
+  return el("span", { class: `badge ${authority}`, title }, guessed ? `${authority}, guessed` : authority);
 }
 
 export function since(day) {
@@ -143,13 +151,14 @@ function meta(quote) {
       "p",
       { class: "source" },
       el("cite", {}, titleOf(quote.doc_id, quote.document_name ?? null)),
-      badge(quote.authority),
+      badge(quote.authority, quote.authority_guessed),
     ),
     el(
       "p",
       { class: "where" },
       path,
       quote.page ? el("span", { class: "page" }, `page ${quote.page}`) : null,
+      quote.cells ? el("span", { class: "page" }, quote.cells) : null,
       quote.document_type ? el("span", { class: "kind" }, foreign(worded(quote.document_type))) : null,
       since(quote.effective_date),
     ),

@@ -137,7 +137,7 @@ function about(span) {
     el(
       "p",
       { class: "source" },
-      badge(span.authority),
+      badge(span.authority, span.authority_guessed),
       span.document_type ? el("span", { class: "kind" }, foreign(worded(span.document_type))) : null,
       since(span.effective_date),
       span.page ? el("span", { class: "page" }, `page ${span.page}`) : null,

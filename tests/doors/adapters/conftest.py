@@ -18,7 +18,7 @@ from ..small_corpus import SmallCorpus
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"  # read when haystack is imported, so before any test
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-SETTINGS = {"embedding.model_name": "hash"}
+SETTINGS = {"embedding.model_name": "hash", "rerank.kind": "late"}
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ HERE = "http://127.0.0.1:8080"
 
 def plan(index: Path, state: Path, *, auth: bool = False, **settings: object) -> ServeOptions:
     """What `quoth serve` would be told; the names of `settings` are those of the service."""
-    flags = {"embedding.model_name": "hash", "service.state": str(state)}
+    flags = {"embedding.model_name": "hash", "rerank.kind": "late", "service.state": str(state)}
     flags |= {f"service.{name}": str(value).lower() for name, value in settings.items()}
     return ServeOptions(index=str(index), overrides=Overrides({}, {}, flags), profile=None, auth=auth)
 

@@ -24,7 +24,12 @@ def in_database(small: SmallCorpus, tmp_path_factory: pytest.TempPathFactory) ->
     with running_server() as url:
         schema = new_schema()
         state = tmp_path_factory.mktemp("state")
-        flags = {"embedding.model_name": "hash", "service.state": str(state), "store.schema": schema}
+        flags = {
+            "embedding.model_name": "hash",
+            "rerank.kind": "late",
+            "service.state": str(state),
+            "store.schema": schema,
+        }
         given = Overrides({}, {}, flags)
         ingest_paths([small.folder], url, profile=str(small.profile), overrides=given)
         with opened(ServeOptions(index=url, overrides=given, profile=None, auth=False)) as client:

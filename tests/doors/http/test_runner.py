@@ -15,13 +15,12 @@ from typing import cast
 
 import pytest
 
-from quoth.documents.files import Refused
 from quoth.documents.ingest_report import IngestReport
 from quoth.errors import IndexBusy, IndexDamaged, ModelError, QuothError, SettingsError
 from quoth.http.job_runner import JobRunner, RunnerLimits
 from quoth.http.jobs import JobTable
 from quoth.protocols import Progress
-from quoth.types import IndexInfo
+from quoth.types import IndexInfo, Refused
 
 from ..command_line import PATIENCE
 from .uploading import Crash, crashing_after, leftovers, python

@@ -111,7 +111,7 @@ from quoth.http import app
 from quoth.http.listening import listen
 from quoth.http.service import ServeOptions
 from quoth.overrides import Overrides
-flags = {{"service.state": {str(tmp_path / "state")!r}, "embedding.model_name": "hash"}}
+flags = {{"service.state": {str(tmp_path / "state")!r}, "embedding.model_name": "hash", "rerank.kind": "late"}}
 given = Overrides({{}}, {{}}, flags)
 options = ServeOptions(index={str(small.index)!r}, overrides=given, profile=None, auth=False)
 with listen("127.0.0.1", 0) as (sockets, _):

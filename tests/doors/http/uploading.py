@@ -85,7 +85,7 @@ def address(doc_id: str) -> str:
 
 
 def plan(index: Path, state: Path, *, profile: str | None = None, **settings: str) -> ServeOptions:
-    flags = {"embedding.model_name": "hash", "service.state": str(state)}
+    flags = {"embedding.model_name": "hash", "rerank.kind": "late", "service.state": str(state)}
     flags |= {name.replace("__", "."): value for name, value in settings.items()}
     return ServeOptions(index=str(index), overrides=Overrides({}, {}, flags), profile=profile, auth=False)
 

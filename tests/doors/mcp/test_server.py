@@ -46,7 +46,7 @@ from ..command_line import PATIENCE, failed, run, write_files
 from ..small_corpus import SmallCorpus
 from .serving import refused, talk_to
 
-HASHED = {"embedding.model_name": "hash"}
+HASHED = {"embedding.model_name": "hash", "rerank.kind": "late"}
 MANY = 2 * PAGE + 20
 
 

@@ -49,7 +49,7 @@ def opened(request: pytest.FixtureRequest, small: SmallCorpus, tmp_path: Path) -
 
 
 def direct(small: SmallCorpus) -> Quoth:
-    return Quoth.open(small.index, settings={"embedding.model_name": "hash"})
+    return Quoth.open(small.index, settings={"embedding.model_name": "hash", "rerank.kind": "late"})
 
 
 def test_a_conversation(opened: Opened, small: SmallCorpus) -> None:
@@ -255,7 +255,7 @@ def test_no_index_is_said_at_once(tmp_path: Path) -> None:
 def test_a_new_generation_is_seen_without_a_restart(own: SmallCorpus, tmp_path: Path) -> None:
     async def work(client: Client) -> None:
         assert (await called(client, "list_documents"))["total"] == 4
-        quoth = Quoth.open(own.index, settings={"embedding.model_name": "hash"})
+        quoth = Quoth.open(own.index, settings={"embedding.model_name": "hash", "rerank.kind": "late"})
         await anyio.to_thread.run_sync(lambda: quoth.remove("canola.md"))
         assert (await called(client, "list_documents"))["total"] == 3
         assert "no document" in await refused(client, "read_span", doc_id="canola.md", start=0, end=3)

@@ -83,7 +83,7 @@ def test_what_to_be_careful_about_is_said(page: Page, service: Service) -> None:
         answer: dict[str, Any] = route.fetch().json()
         answer["run_notes"] |= {"calibrated": True, "degraded": ["dense"], "warnings": ["The types differ."]}
         answer["unsupported_parts"] = ["how steep may they be"]
-        answer["answer_sentences"][0] |= {"ocr_confidence": 0.874, "page": 4}
+        answer["answer_sentences"][0] |= {"ocr_confidence": 0.874, "page": 4, "authority_guessed": True}
         answer["answer_sentences"][0] |= {"region": "list_item", "lead": {"text": "Roofs:", "start": 0, "end": 6}}
         route.fulfill(body=json.dumps(answer), content_type="application/json")
 
@@ -96,6 +96,7 @@ def test_what_to_be_careful_about_is_said(page: Page, service: Service) -> None:
     expect(page.locator(".ocr")).to_contain_text("87 % sure")
     expect(page.locator(".lead")).to_have_text("Roofs:")
     expect(page.locator(".page")).to_have_text("page 4")
+    expect(quotes(page).first.locator(".badge")).to_have_text("guidance, guessed")
     expect(page.locator(".confidence")).to_have_text(f"confidence {service.answer(ROOF)['confidence']:.2f}")
 
 
@@ -123,6 +124,24 @@ def test_copied_citations(new_page: NewPage, service: Service) -> None:
 
     page.goto(link)
     expect(page.locator("#reader mark")).to_have_text(QUOTED)
+
+
+def test_a_broken_word_is_shown_joined_and_copied_exactly(new_page: NewPage, service: Service) -> None:
+    """A real answer, with words that a line break of a PDF hyphenates."""
+
+    def change(route: Route) -> None:
+        answer: dict[str, Any] = route.fetch().json()
+        answer["answer_sentences"][0] |= {"text": "Roof infor-\nmation.", "display": "Roof information."}
+        route.fulfill(body=json.dumps(answer), content_type="application/json")
+
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    page.route("**/answer", change)
+    ask(page, service, ROOF)
+    expect(quotes(page).first.locator(".words")).to_have_text("Roof information.")
+    quotes(page).first.get_by_text("Copy citation").click()
+    quotes(page).first.get_by_role("button", name="JSON").click()
+    expect(page.locator("#toast")).to_contain_text("JSON")
+    assert json.loads(page.evaluate("navigator.clipboard.readText()"))["text"] == "Roof infor-\nmation."
 
 
 def test_without_a_clipboard_the_citation_is_shown_to_be_copied_by_hand(page: Page, service: Service) -> None:

@@ -171,7 +171,8 @@ def _header(block: ContextBlock, title_of: Callable[[str], str]) -> Iterator[tup
     yield "Document", one_line(metadata.title or "") or one_line(block.document.id)
     yield "Section", " > ".join(name for heading in block.section if (name := one_line(heading)))
     yield "Page", "" if block.page is None else str(block.page)
-    yield "Binding", "" if binding is None else "Yes" if binding else "No"
+    guessed = " (guessed from its title)" if metadata.type_guessed else ""
+    yield "Binding", "" if binding is None else f"{'Yes' if binding else 'No'}{guessed}"
     yield "Effective", one_line(metadata.effective_date or "")
     yield "Superseded-by", "; ".join(_successor(successor, block, title_of) for successor in block.superseded_by)
     yield "Added-for", one_line(block.because)
