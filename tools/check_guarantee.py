@@ -45,7 +45,7 @@ from quoth.answer.calibration import calibrated
 from quoth.evaluation.calibrate import fit_map, trials_of, without_threshold
 from quoth.evaluation.certification import CalibrationTrial, ThresholdTest, binomial_tail, certify
 from quoth.evaluation.judgements import judge_each
-from quoth.evaluation.labelled_questions import read_labelled
+from quoth.evaluation.labelled_questions import linked_groups, read_labelled
 from quoth.evaluation.measures import calibration_error
 from quoth.library import Quoth
 from quoth.overrides import Overrides
@@ -125,25 +125,15 @@ def groupings(name: str, rows: Sequence[Asked]) -> dict[str, list[list[Calibrati
     documents = [tuple(f"document {one}" for one in row.documents) or (f"alone {row.text}",) for row in rows]
     if name == "agriculture + irrigation":
         both = [(*text, *about) for text, about in zip(texts, documents, strict=True)]
-        return {"text and document": connected(rows, both)}
-    return {"document": connected(rows, documents), "text": connected(rows, texts)}
+        return {"text and document": grouped(rows, both)}
+    return {"document": grouped(rows, documents), "text": grouped(rows, texts)}
 
 
-def connected(rows: Sequence[Asked], keys: Sequence[Sequence[str]]) -> list[list[CalibrationTrial]]:
+def grouped(rows: Sequence[Asked], keys: Sequence[Sequence[str]]) -> list[list[CalibrationTrial]]:
     """Rows that share a key, directly or through others, in one group."""
-    parent: dict[str, str] = {}
-
-    def root(key: str) -> str:
-        while parent.setdefault(key, key) != key:
-            key = parent[key]
-        return key
-
-    for several in keys:
-        for key in several:
-            parent[root(key)] = root(several[0])
     groups: dict[str, list[CalibrationTrial]] = {}
-    for row, several in zip(rows, keys, strict=True):
-        groups.setdefault(root(several[0]), []).append(row.trial)
+    for row, group in zip(rows, linked_groups(keys), strict=True):
+        groups.setdefault(group, []).append(row.trial)
     return list(groups.values())
 
 

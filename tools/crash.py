@@ -35,7 +35,7 @@ from quoth import Quoth
 from quoth.errors import NoIndex
 from quoth.output.render import json_line, outcome_json
 
-HASH = {"embedding.model_name": "hash"}
+HASH = {"embedding.model_name": "hash", "rerank.kind": "late"}
 PHASES = ("starting", "reading", "staging", "embedding", "building", "publishing", "published")
 QUESTIONS = (
     "How deep is canola sown?",

@@ -17,7 +17,7 @@ from pathlib import Path
 from quoth.evaluation.labelled_questions import read_labelled
 from quoth.models.shipped_models import load_evidence_model
 from quoth.search.hybrid_search import token_weights
-from quoth.search.reranking import EvidenceReranker
+from quoth.search.reranking import LateReranker
 from quoth.settings import EmbeddingSettings, StoreSettings
 from quoth.types import EncodedQuestion, Query
 from quoth.wiring import open_embedder, open_store
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=100)
     options = parser.parse_args()
     embedder = open_embedder(EmbeddingSettings(threads=1))
-    reranker = EvidenceReranker(load_evidence_model().sentence)
+    reranker = LateReranker(load_evidence_model("late").sentence)
     times: dict[str, list[float]] = {"embed": [], "weights": [], "search": [], "rerank": []}
     counts = []
     with open_store(options.index, StoreSettings()).read() as reader:

@@ -47,8 +47,11 @@ MEANINGS = {
     "retrieval.tag_boost_factor": "The factor of the mode `multiply`.",
     "retrieval.max_question_characters": "A longer question is refused.",
     "retrieval.detect_types": "Search only in the document types that the question names, as the profile knows them.",
-    "rerank.kind": "Who scores the candidates again: the evidence model, cosine alone, a judging model, or nobody.",
+    "rerank.kind": "Who scores the candidates again: late interaction, and the reader after it; or one of the others.",
     "rerank.topk": "Candidates that go on to selection.",
+    "rerank.reads": "How many of the best candidates the reader reads together with the question.",
+    "rerank.model": "A reader in place of the one in the package: a folder, or a name on the Hugging Face hub.",
+    "rerank.download": "Allow fetching `rerank.model` from the hub (needs the extra `hub`).",
     "llm.base_url": "Of the judging model (`rerank.kind=llm`): any endpoint that speaks OpenAI's protocol.",
     "llm.model": "Its name.",
     "llm.key_variable": "The environment variable that holds its key, so that no file has to.",
@@ -63,6 +66,7 @@ MEANINGS = {
     "selection.min_support": "With fewer sentences of at least `support_score`, abstain: `insufficient_support`.",
     "selection.min_share": "Quote what scores at least this share of the best sentence; the best `min_support` always.",
     "decision.abstain": "Off: answer with whatever was found, for measuring search. Quotes are still verified.",
+    "decision.answer": "How sure an answer must be, in a word; the two settings below it say it in numbers.",
     "decision.abstain_score_thresh": "With a best score below this, abstain: `low_confidence`.",
     "decision.support_score": "A sentence that scores less (fused) never counts as support and is never quoted.",
     "context.token_budget": "Tokens of a context, headers included.",
@@ -86,9 +90,15 @@ MEANINGS = {
     "embedding.model_name": "The model. `hash` is a stand-in without weights, for tests and plumbing.",
     "embedding.path": "A folder with `model.safetensors`, `tokenizer.json` and `config.json`, instead of the package.",
     "embedding.download": "Allow fetching the weights from the model hub (needs the extra `hub`).",
+    "embedding.query_prefix": "Stands in front of every question; not set: what the model's files say.",
+    "embedding.passage_prefix": "Stands in front of every sentence; not set: what the model's files say.",
     "embedding.threads": "Threads of the model; 0 means every core this process may use.",
     "embedding.device": "Where the model runs; `cuda` needs a GPU and `onnxruntime-gpu` in place of `onnxruntime`.",
     "embedding.batch_size": "At most so many sentences in one run of the model.",
+    "evidence.sentence": "Intercept and weights of the probability that a sentence answers; empty: those that ship.",
+    "evidence.answer": "Intercept and weights of the probability that the quotes answer.",
+    "evidence.questions": "How many labelled questions they were fitted to.",
+    "evidence.made_for": "What they hold for, each part by its name; refused where anything differs.",
     "calibration.threshold": "With a lower score, abstain, in place of `decision.abstain_score_thresh`; not set: off.",
     "calibration.risk": "The share of wrong answers that was promised.",
     "calibration.confidence": "How sure the promise is.",
@@ -102,6 +112,8 @@ MEANINGS = {
     "ingest.seconds": "How long the text of one file may take to extract; each page of a PDF earns more.",
     "ingest.memory_mb": "How much memory extracting one file may take.",
     "ingest.workers": "Processes that extract text; 0: one for each core.",
+    "ingest.json_text": "The fields of a JSON file that hold text, such as `body, notes.text`; empty: all.",
+    "ingest.json_title": "The field that names a record of a JSON file.",
     "cache.vector_seconds": "How long the vector of a question is kept; 0: not at all.",
     "cache.result_seconds": "How long what was retrieved is kept; never across a change of the index.",
     "cache.memory_mb": "How much memory both may take; 0 keeps nothing.",
@@ -273,7 +285,7 @@ def _kind(hint: Any, limits: Mapping[str, Any]) -> str:  # noqa: ANN401 - a type
     optional = isinstance(hint, UnionType)
     wanted = next(one for one in get_args(hint) if one is not type(None)) if optional else hint
     words = {float: "number", int: "whole number", bool: "`true` or `false`", str: "text"}
-    name = words.get(wanted) or f"mapping of {'name to text' if str in get_args(wanted)[1:] else 'facet to number'}"
+    name = words.get(wanted) or f"mapping of name to {words[get_args(wanted)[1]]}"
     if "low" in limits:
         name += f", {limits['low']:,} to {limits['high']:,}"
     return name + (", or not set" if optional else "")

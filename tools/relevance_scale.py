@@ -34,7 +34,7 @@ from quoth.wiring import engine_for, open_store
 
 SETS = ("cuad_other", "covidqa", "doqa", "fairytaleqa", "medquad", "selqa", "squad2_rhine", "tatqa", "xquad_en")
 SCORERS: Mapping[str, Mapping[str, str]] = {
-    "evidence": {"rerank.kind": "evidence"},
+    "late": {"rerank.kind": "late"},
     "cosine": {"rerank.kind": "cosine"},
     "none": {"rerank.kind": "none"},
     "lexical": {"rerank.kind": "none", "retrieval.mode": "lexical"},

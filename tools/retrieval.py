@@ -30,7 +30,7 @@ VARIANTS: Mapping[str, Mapping[str, object]] = {
     "full text": {"retrieval.mode": "lexical", "rerank.kind": "none"},
     "vector": {"retrieval.mode": "dense", "rerank.kind": "none"},
     "hybrid": {"rerank.kind": "none"},
-    "hybrid + evidence": {"rerank.kind": "evidence"},
+    "hybrid + late": {"rerank.kind": "late"},
 }
 RECALL = {"recall_at_5": "5 passages", "recall_at_8": "8 passages", "recall_in_context": "4,000 tokens"}
 STAGES = ("analyse", "search", "passages", "rerank", "choose", "context")

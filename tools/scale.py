@@ -33,6 +33,7 @@ from quoth.models.tokenizer import EstimateCounter
 from quoth.protocols import Progress
 from quoth.search.engine import Engine
 from quoth.settings import Settings
+from quoth.stores.aside_search import AsideSearch
 from quoth.stores.database_rows import unit_vectors
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.embedded.dense_index import DenseIndex
@@ -149,7 +150,7 @@ def assembled(doc_id: str, pieces: Sequence[Sentence]) -> SplitDocument:
         for first in range(0, len(pieces), PER_PASSAGE)
         if (run := pieces[first : first + PER_PASSAGE])
     )
-    about = Metadata(None, None, None, None, (), "en", {})
+    about = Metadata(None, None, None, None, (), "en", {}, False)
     digest = hashlib.sha256(text.encode()).hexdigest()
     whole = Document(doc_id, text, digest, digest, "utf-8", "markdown", "made by program", about)
     return SplitDocument(whole, tuple(pieces), passages, (), "/made", digest)
@@ -348,10 +349,13 @@ def main() -> int:
     engine = Engine(
         embedder=StandIn(origin),
         reranker=None,
+        sentence_reader=None,
         llm_reranker=None,
-        confidence_model=None,
+        evidence=None,
+        evidence_without_tokens=None,
         scales={},
         open_counter=EstimateCounter,
+        view_regions=AsideSearch(None).view,
         profile=profile,
         settings=Settings(),
         settings_digest="",
