@@ -24,6 +24,9 @@ hypothesis.settings.load_profile("quoth")
 # Several workers share the cores, and programs that they start: a thread that waits for work must not spin for it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+# The console takes its width from here when it is imported, by whichever test comes first.
+os.environ["COLUMNS"] = "200"
+
 _REQUIRED = os.environ.get("QUOTH_TEST_PARTS") == "required"
 
 _SHARED = {
