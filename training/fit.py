@@ -35,7 +35,7 @@ MODELS = Path(__file__).resolve().parents[1] / "src/quoth/models/shipped"
 STANDALONE = ("covidqa", "medquad", "pubmedqa_pqal", "selqa", "tatqa", "xquad_en")
 """Sets whose questions name what they are about, so that they can be asked of many documents."""
 CHANGED = ("statements", "swapped")
-DOUBTS = ("unknown", "unstated", "unspoken")
+DOUBTS = ("unknown", "unstated", "unspoken", "opposed")
 KNOWN = {  # by what the engine has to go by: features of a sentence, and of the answer
     "late": (("late", "lexical"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),
     "reader": (("late", "lexical", "reader"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),

@@ -107,6 +107,9 @@ def insufficient_support(case: Case) -> Objection | None:
 
 
 def low_confidence(case: Case) -> Objection | None:
+    for asked, stated in case.doubts.opposed if case.doubtful else ():
+        detail = f"The question says '{asked}' where the evidence says '{stated}'."
+        return Objection(Reason.LOW_CONFIDENCE, detail)
     if case.confidence >= case.threshold:
         return None
     detail = f"The confidence is {case.confidence:.2f}; {case.threshold:.2f} is needed."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from quoth.language.asked_quantities import asked_units, speaks_in
 from quoth.language.entities import is_numbered, mentions, word_occurs
+from quoth.language.opposites import opposed_words
 from quoth.language.quantities import quantities, same_quantity
 from quoth.language.words import fold
 from quoth.protocols import Reader
@@ -34,11 +35,15 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """The entities, each with its synonyms, and the quantities that no source mentions; the units that none uses."""
+    """The entities, each with its synonyms, and the quantities that no source mentions; the units that none uses.
+
+    `opposed` are words of the question, each with the opposite that the evidence has instead.
+    """
 
     unknown: tuple[tuple[Entity, ...], ...]
     unstated: tuple[str, ...]
     unspoken_units: tuple[str, ...]
+    opposed: tuple[tuple[str, str], ...]
 
     @property
     def features(self) -> dict[str, float]:
@@ -47,10 +52,11 @@ class Doubts:
             "unknown": float(min(_MOST, len(self.unknown))),
             "unstated": float(min(_MOST, len(self.unstated))),
             "unspoken": float(min(_MOST, len(self.unspoken_units))),
+            "opposed": float(min(_MOST, len(self.opposed))),
         }
 
 
-NO_DOUBTS = Doubts((), (), ())
+NO_DOUBTS = Doubts((), (), (), ())
 
 
 def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
@@ -60,6 +66,7 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
         unknown=tuple(_unknown_entities(analysis, sources)),
         unstated=tuple(_unstated_quantities(analysis, sources)),
         unspoken_units=tuple(unit for unit, dimension in asked if not speaks_in(quoted, dimension)),
+        opposed=opposed_words(analysis.question.text, quoted),
     )
 
 

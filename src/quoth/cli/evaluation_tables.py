@@ -237,6 +237,7 @@ WEIGHTS_IN_WORDS = {
     "unknown": "names that no source mentions",
     "unstated": "amounts that no source states",
     "unspoken": "units that no evidence uses",
+    "opposed": "words whose opposite the evidence has",
 }
 _SAME = 0.1
 """A weight that changes by less than this share of itself counts the same."""

@@ -191,6 +191,7 @@ _IN_WORDS = {
     "unknown": "names and dates that the sources never mention",
     "unstated": "amounts that no source states",
     "unspoken": "units that are asked for and no evidence uses",
+    "opposed": "words whose opposite the evidence has instead",
 }
 """What each feature of the confidence stands for; docs/evidence.md says more."""
 

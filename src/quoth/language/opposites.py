@@ -1,0 +1,89 @@
+"""Opposites: words of a question where the evidence has just the opposite word."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib.resources import files
+
+from quoth.language.words import POLAR_OPENERS, fold
+
+_WORD = re.compile(r"[^\W\d_]+")
+_EITHER_WAY = re.compile(r"\b(?:or|than|differ\w*|compar\w*)\b")
+"""A question for the one or the other is answered by a sentence with either word."""
+_ENDINGS = (
+    ("iest", ("y",)),
+    ("ier", ("y",)),
+    ("est", ("", "e")),
+    ("er", ("", "e")),
+    ("ies", ("y",)),
+    ("es", ("e", "")),
+    ("s", ("",)),
+    ("ied", ("y",)),
+    ("ed", ("e", "")),
+    ("ing", ("", "e")),
+)
+"""Endings of regular forms, and what the base may have in their place."""
+
+
+def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
+    """Return words of the question that the evidence lacks, each with an opposite that it has instead.
+
+    Empty where the opposite decides the matter as well: `Is it allowed?` is answered by `It is denied`, a statement by
+    what refutes it, a question for the one or the other by either. Forms of a word are the same word.
+    """
+    asked = fold(question)
+    if asked.rstrip().endswith(".") or asked.partition(" ")[0] in POLAR_OPENERS or _EITHER_WAY.search(asked):
+        return ()
+    wanted, present = _by_base(asked), _by_base(fold(evidence))
+    found: dict[str, str] = {}
+    for base, word in wanted.items():
+        if not any(other in present for other in _bases(word)):
+            found |= {
+                word: present[opposite]
+                for opposite in _lexicon()[0][base]
+                if opposite in present and opposite not in wanted
+            }
+    return tuple(found.items())
+
+
+def _by_base(folded: str) -> dict[str, str]:
+    """Return the words that have an opposite by each of their bases; where two share one, the first."""
+    return {base: word for word in reversed(_WORD.findall(folded)) for base in _bases(word)}
+
+
+@lru_cache(maxsize=65_536)
+def _bases(word: str) -> tuple[str, ...]:
+    """Return the words with an opposite that `word` may be a form of: `raised` and `raise`."""
+    opposites, irregular = _lexicon()
+    possible = (word, *([irregular[word]] if word in irregular else []), *_regular_bases(word))
+    return tuple(base for base in possible if base in opposites)
+
+
+def _regular_bases(word: str) -> Iterator[str]:
+    for ending, replacements in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word:
+            yield from (stem + replacement for replacement in replacements)
+            if stem[-1:] == stem[-2:-1]:  # biggest
+                yield stem[:-1]
+
+
+@lru_cache(maxsize=1)
+def _lexicon() -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, str]]:
+    """Return the opposites of each word, and the bases of irregular forms."""
+    opposites: dict[str, list[str]] = defaultdict(list)
+    irregular: dict[str, str] = {}
+    lines = files("quoth.language").joinpath("opposites.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        match line.split():
+            case ["#", *_] | []:
+                continue
+            case [form, "<", base]:
+                irregular[form] = base
+            case [first, second]:
+                opposites[first].append(second)
+                opposites[second].append(first)
+    return {word: tuple(found) for word, found in opposites.items()}, irregular
