@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import onnx
 import torch
+from onnx import numpy_helper
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -68,7 +71,10 @@ class ReaderNetwork(nn.Module):
 
     @classmethod
     def from_base(cls, folder: Path, start: Path | None = None) -> ReaderNetwork:
-        """Begin with the weights of a BERT cross-encoder; those in the file `start`, if given, go before them."""
+        """Begin with the weights of a BERT cross-encoder; those in the file `start`, if given, go before them.
+
+        `start` holds tensors under the names of BERT, or it is a reader that `export.py` wrote.
+        """
         config = json.loads((folder / "config.json").read_bytes())
         network = cls(
             vocabulary=config["vocab_size"],
@@ -79,11 +85,27 @@ class ReaderNetwork(nn.Module):
             positions=config["max_position_embeddings"],
         )
         found = load_file(folder / "model.safetensors")
-        if start is not None:
+        if start is not None and start.suffix != ".onnx":
             found |= {name: value.float() for name, value in load_file(start).items()}
         renamed = our_names(found, layers=config["num_hidden_layers"])
+        if start is not None and start.suffix == ".onnx":
+            renamed |= exported_weights(start)
         network.load_state_dict({**network.state_dict(), **renamed})
         return network
+
+
+def exported_weights(path: Path) -> dict[str, Tensor]:
+    """Return the matrices, norms and heads of an exported reader as floats; its embeddings stay the base model's."""
+    values = {one.name: numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer}
+    weights = {
+        name.replace(".codes", ".weight"): (value * values[name.replace(".codes", ".scales")]).T
+        for name, value in values.items()
+        if name.endswith(".codes")
+    }
+    weights |= {f"{name}.weight": values[f"{name}.weight"].T for name in ("score", "mark")}
+    as_is = (name for name in values if name.endswith(".bias") or ".norm." in name or ".attention_norm." in name)
+    weights |= {name: values[name] for name in as_is}
+    return {name: torch.from_numpy(np.array(value, np.float32)) for name, value in weights.items()}
 
 
 def our_names(found: dict[str, Tensor], *, layers: int) -> dict[str, Tensor]:

@@ -2,12 +2,14 @@
 
     python training/train.py --work DIR --steps 6000 [--start FILE] [--threads 2]
     python training/train.py --work DIR --steps 6600 --cool-down 600
+    python training/train.py --work NEW --steps 6000 --seed 8 --start src/quoth/models/shipped/reader.onnx
 
 Reads the groups that `prepare.py` and its companions wrote to DIR/data, and DIR/base. Every 100 steps it saves all that
 it needs to go on (weights, moving average, optimizer, place in the data) to DIR/run; a run that was stopped goes on
 there when the command is given again. The rate stays level, so that a run can be made longer, until `--cool-down` lets
 it fall to nothing over the last steps. The weights to use are the moving average: DIR/run/reader.safetensors. Held-out
-questions are scored every 1,000 steps, into DIR/run/log.jsonl.
+questions are scored every 1,000 steps, into DIR/run/log.jsonl. A folder without a run begins one; the last form goes on
+with the reader in the package, on the data in another order.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ Batch = list[tuple[list[Pair], list[int]]]
 
 def main() -> int:
     options = _options()
-    torch.manual_seed(SEED)
+    torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
     tokenizer = PairTokenizer(options.work / "base" / "tokenizer.json")
     rows = load_rows(options.work / "data")
@@ -107,7 +109,7 @@ def main() -> int:
         run.judge(tokenizer, judged)
     losses: list[float] = []
     began, pairs = time.monotonic(), 0
-    for step, batch in enumerate(endless(groups, tokenizer), 1):
+    for step, batch in enumerate(endless(groups, tokenizer, seed=options.seed), 1):
         if step <= run.step:
             continue
         if step > options.steps:
@@ -130,6 +132,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, required=True, help="how many steps the run has in all")
     parser.add_argument("--cool-down", type=int, default=0, help="over how many of the last steps the rate falls")
     parser.add_argument("--start", type=Path, help="weights to begin with instead of the base model's")
+    parser.add_argument("--seed", type=int, default=SEED, help="what the order of the data is drawn from")
     parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args()
 
@@ -227,17 +230,17 @@ def schedule(step: int, steps: int, cool_down: int) -> float:
     return level * min(1.0, (steps - step + 1) / cool_down) if cool_down else level
 
 
-def endless(groups: Sequence[Group], tokenizer: PairTokenizer) -> Iterator[Batch]:
+def endless(groups: Sequence[Group], tokenizer: PairTokenizer, *, seed: int) -> Iterator[Batch]:
     """Batches of about `BATCH_TOKENS`, the same in every run; every group is seen once before any is seen again."""
     around = 0
     while True:
         around += 1
         order = list(range(len(groups)))
-        random.Random(f"{SEED}-{around}").shuffle(order)
+        random.Random(f"{seed}-{around}").shuffle(order)
         batch: Batch = []
         tokens = 0
         for index in order:
-            pairs, labels = encode_group(groups[index], tokenizer, random.Random(f"{SEED}-{around}-{index}"))
+            pairs, labels = encode_group(groups[index], tokenizer, random.Random(f"{seed}-{around}-{index}"))
             batch.append((pairs, labels))
             tokens += sum(len(pair.ids) for pair in pairs)
             if tokens >= BATCH_TOKENS:

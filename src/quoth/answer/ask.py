@@ -10,7 +10,7 @@ from quoth.answer.conflicts.find_conflicts import conflicts_of
 from quoth.answer.decision import Case, decide, is_sure
 from quoth.answer.doubts import Sources, doubts_of
 from quoth.answer.outcomes import conclude, documents_of, nearest_evidence
-from quoth.answer.selection import select, sentence_tests, with_both_sides
+from quoth.answer.selection import all_on_topic, select, sentence_tests, with_both_sides
 from quoth.answer.sub_answers import answer_sub_questions, best_for, without_unsupported
 from quoth.domain.authority import statement_of
 from quoth.domain.in_force import as_of
@@ -62,8 +62,13 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     quoted = tuple(item.sentence for item in selection.evidence)
     sources = Sources(quoted, documents_of(evidence, reader), reader)
     doubts = doubts_of(answerable, sources)
-    ranked, model = selection.supporting or found.ranked, engine.confidence_model(found.encoded)
-    confidence = confidence_of(ranked, analysis=answerable, encoded=found.encoded, doubts=doubts, model=model)
+    confidence = confidence_of(
+        all_on_topic(found.ranked, answerable, engine.profile) or found.ranked,
+        analysis=answerable,
+        encoded=found.encoded,
+        doubts=doubts,
+        model=engine.confidence_model(found.encoded),
+    )
     case = Case(
         analysis=answerable,
         ranked=found.ranked,

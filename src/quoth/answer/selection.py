@@ -43,7 +43,7 @@ def sentence_tests(
         return lambda ranked: ranked.relevance >= threshold and on_topic(ranked.sentence, analysis, engine.profile)
 
     thresholds = engine.thresholds
-    best = max((item.relevance for item in ranked if on_topic(item.sentence, analysis, engine.profile)), default=0.0)
+    best = max((item.relevance for item in all_on_topic(ranked, analysis, engine.profile)), default=0.0)
     # The confidence decides about the best sentence; the others must be likely to support the answer by themselves.
     likely = reaches(max(thresholds.support, min(thresholds.quote, best)))
     # The best sentence of a part may support less than that of another part.
@@ -62,6 +62,10 @@ def on_topic(sentence: Sentence, analysis: Analysis, profile: Profile) -> bool:
         if facet.presumed and wanted and about and not about & set(wanted):
             return False
     return True
+
+
+def all_on_topic(ranked: Sequence[Ranked], analysis: Analysis, profile: Profile) -> tuple[Ranked, ...]:
+    return tuple(item for item in ranked if on_topic(item.sentence, analysis, profile))
 
 
 def select(
