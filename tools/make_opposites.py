@@ -1,6 +1,6 @@
 """Write src/quoth/language/opposites.txt from the files of WordNet (Debian's package `wordnet-base`).
 
-    python tools/make_opposites.py [--wordnet /usr/share/wordnet]
+python tools/make_opposites.py [--wordnet /usr/share/wordnet]
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 TARGET = Path(__file__).resolve().parents[1] / "src/quoth/language/opposites.txt"
@@ -68,7 +69,7 @@ def is_telling(word: str) -> bool:
 
 
 def antonyms(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the words that a file of synsets (see wndb(5)) calls opposites."""
+    """Yield the words that a file of synsets (see wndb(5)) calls opposites, and the synonyms of either."""
     synsets: dict[str, tuple[list[str], list[list[str]]]] = {}
     for line in path.read_text(encoding="ascii").splitlines():
         if line.startswith("  "):
@@ -79,9 +80,9 @@ def antonyms(path: Path) -> Iterator[tuple[str, str]]:
         starts = range(pointers + 1, pointers + 1 + 4 * int(fields[pointers]), 4)
         synsets[fields[0]] = words, [fields[start : start + 4] for start in starts]
     for words, related in synsets.values():
-        for symbol, target, _, places in related:
+        for symbol, target, *_ in related:
             if symbol == "!" and target in synsets:
-                yield words[int(places[:2], 16) - 1], synsets[target][0][int(places[2:], 16) - 1]
+                yield from product(words, synsets[target][0])
 
 
 def irregular_forms(path: Path) -> Iterator[tuple[str, str]]:

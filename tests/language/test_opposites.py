@@ -28,6 +28,7 @@ def test_a_word_whose_opposite_stands_in_the_evidence_is_found(
         ("Is parking allowed?", "Parking is prohibited and denied."),
         ("The tenant may park inside.", "The tenant must park outside."),
         ("Is the soil dry or wet?", "The soil is wet."),
+        ("How deep is the lake?", "The lake is shallow: 2 m."),
         ("Is June warmer than May?", "May is the coldest month."),
         ("How do maximum and minimum differ?", "The minimum is 1 m."),
         ("What is the maximum height?", "A fence is 2 m high."),

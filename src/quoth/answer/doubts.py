@@ -66,7 +66,8 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
         unknown=tuple(_unknown_entities(analysis, sources)),
         unstated=tuple(_unstated_quantities(analysis, sources)),
         unspoken_units=tuple(unit for unit, dimension in asked if not speaks_in(quoted, dimension)),
-        opposed=opposed_words(analysis.question.text, quoted),
+        # The best sentence alone: what others say besides may hold any word.
+        opposed=opposed_words(analysis.question.text, "".join(sources.quoted_texts[:1])),
     )
 
 

@@ -11,8 +11,10 @@ from importlib.resources import files
 from quoth.language.words import POLAR_OPENERS, fold
 
 _WORD = re.compile(r"[^\W\d_]+")
-_EITHER_WAY = re.compile(r"\b(?:or|than|differ\w*|compar\w*)\b")
-"""A question for the one or the other is answered by a sentence with either word."""
+_EITHER_WAY = re.compile(r"\b(?:than|differ\w*|compar\w*)\b")
+"""A comparison is answered by a sentence with either word."""
+_MEASURE = re.compile(r"\bhow [^\W\d_]+")
+"""`How deep is it?` is asked of shallow waters as well."""
 _ENDINGS = (
     ("iest", ("y",)),
     ("ier", ("y",)),
@@ -37,7 +39,7 @@ def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
     asked = fold(question)
     if asked.rstrip().endswith(".") or asked.partition(" ")[0] in POLAR_OPENERS or _EITHER_WAY.search(asked):
         return ()
-    wanted, present = _by_base(asked), _by_base(fold(evidence))
+    wanted, present = _by_base(_MEASURE.sub("", asked)), _by_base(fold(evidence))
     found: dict[str, str] = {}
     for base, word in wanted.items():
         if not any(other in present for other in _bases(word)):
