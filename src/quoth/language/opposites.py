@@ -42,12 +42,9 @@ def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
     wanted, present = _by_base(_MEASURE.sub("", asked)), _by_base(fold(evidence))
     found: dict[str, str] = {}
     for base, word in wanted.items():
-        if not any(other in present for other in _bases(word)):
-            found |= {
-                word: present[opposite]
-                for opposite in _lexicon()[0][base]
-                if opposite in present and opposite not in wanted
-            }
+        instead = [other for other in _lexicon()[0][base] if other in present and other not in wanted]
+        if instead and not any(same in present for same in _bases(word)):
+            found.setdefault(word, present[instead[0]])
     return tuple(found.items())
 
 
