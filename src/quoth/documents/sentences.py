@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from quoth.documents.captions import SplitRegion, with_captions
 from quoth.documents.formats.text.markdown import markdown_blocks
 from quoth.documents.formats.text.plain_text import plain_blocks
 from quoth.documents.named_parts import Piece, named_parts
@@ -18,12 +19,17 @@ _ONE_SENTENCE = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER, RegionKi
 _BLANK_LINE = re.compile(r"(?<=\S)[^\S\r\n]*(?:\r\n?|\n)(?:[^\S\r\n]*(?:\r\n?|\n))+")
 
 
-def split(text: str, *, format: str) -> tuple[tuple[Region, tuple[Span, ...]], ...]:  # noqa: A002 - the word users know
+def split(text: str, *, format: str) -> tuple[SplitRegion, ...]:  # noqa: A002 - the word users know
     """Return every region of a `markdown` or `text` document with its sentences, in reading order."""
     regions = markdown_regions(text) if format == "markdown" else plain_regions(text)
     kinds = named_parts([Piece(one.kind, " ".join(text[one.span.start : one.span.end].split())) for one in regions])
     named = (replace(region, kind=kind) for region, kind in zip(regions, kinds, strict=True))
-    return tuple((region, sentence_spans(text, region)) for region in named)
+    return split_regions(text, named)
+
+
+def split_regions(text: str, regions: Iterable[Region]) -> tuple[SplitRegion, ...]:
+    """Return the regions with their sentences; a caption that opens a clause is a region of its own."""
+    return with_captions(text, [(region, sentence_spans(text, region)) for region in regions])
 
 
 def sentence_spans(text: str, region: Region) -> tuple[Span, ...]:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice, pairwise, takewhile
 from typing import Any
 
+from quoth.documents.captions import SplitRegion
 from quoth.documents.encodings import text_sha256
 from quoth.documents.files import SourceFile, root_name
-from quoth.documents.sentences import sentence_spans, split
+from quoth.documents.sentences import split, split_regions
 from quoth.domain.authority import is_binding, type_by_title
 from quoth.domain.manifest import merged, metadata, with_tags
 from quoth.domain.profile import Profile
@@ -124,9 +125,7 @@ _LONGEST_TITLE = 200
 """Code points."""
 
 
-def _with_guessed_type(
-    described: Metadata, text: str, regions: Iterable[tuple[Region, tuple[Span, ...]]], profile: Profile
-) -> Metadata:
+def _with_guessed_type(described: Metadata, text: str, regions: Iterable[SplitRegion], profile: Profile) -> Metadata:
     """Return the metadata with the document type that the title names, if nothing says what the document is worth."""
     if described.document_type is not None or described.is_binding is not None:
         return described
@@ -142,10 +141,10 @@ def _with_guessed_type(
     return described if guess is None else replace(described, document_type=guess, type_guessed=True)
 
 
-def _split_regions(extract: Extract, form: str) -> tuple[tuple[Region, tuple[Span, ...]], ...]:
+def _split_regions(extract: Extract, form: str) -> tuple[SplitRegion, ...]:
     if extract.regions is None:
         return split(extract.text, format=form)
-    return tuple((region, sentence_spans(extract.text, region)) for region in extract.regions)
+    return split_regions(extract.text, extract.regions)
 
 
 def _sentence(

@@ -31,7 +31,7 @@ from quoth.types import Span
 if TYPE_CHECKING:
     from nupunkt import PunktSentenceTokenizer
 
-SPLITTER_VERSION = 3
+SPLITTER_VERSION = 4
 """Changes when the same text would be split differently, so that an index knows to split it again."""
 
 _GOES_ON = re.compile(r"[,;:.!?…)\]}»”%‰/|&+=≤≥×±]|<(?![A-Za-z])")
