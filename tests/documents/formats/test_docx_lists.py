@@ -215,3 +215,40 @@ def test_a_hostile_pattern_stays_short() -> None:
 )
 def test_forms_of_numbers(count: int, form: str, shown: str) -> None:
     assert formatted(count, form) == shown
+
+
+def indented(text: str) -> str:
+    return p(text, properties='<w:ind w:left="720"/>')
+
+
+def test_items_without_marks_know_the_line_above_them() -> None:
+    lines = p("Owners may not keep:"), indented("boats"), indented("trailers"), p("The board decides.")
+
+    assert said(word("".join(lines))) == [
+        (Kind.PARAGRAPH, "Owners may not keep:"),
+        (Kind.LIST_ITEM, "boats"),
+        (Kind.LIST_ITEM, "trailers"),
+        (Kind.PARAGRAPH, "The board decides."),
+    ]
+    assert leads(word("".join(lines))) == [None, "Owners may not keep:", "Owners may not keep:", None]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        p("Owners may not keep boats.") + indented("They are too long."),
+        p("Owners may not keep:") + p("boats"),
+        indented("Owners may not keep:") + indented("boats"),
+        p("The parties agree as follows:") + indented("The term is one year. " * 20),
+        p("It begins like this:") + indented("{"),
+    ],
+    ids=["no colon", "not indented", "indented alike", "long text", "no words"],
+)
+def test_other_indented_text_is_no_list(body: str) -> None:
+    assert leads(word(body)) == [None, None]
+
+
+def test_a_second_list_without_marks_has_its_own_lead() -> None:
+    body = p("Keep no:") + indented("boats") + p("Paint no:") + indented("fences")
+
+    assert leads(word(body)) == [None, "Keep no:", None, "Paint no:"]

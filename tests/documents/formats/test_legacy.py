@@ -115,6 +115,18 @@ def test_what_libreoffice_writes_is_read_from_docx_doc_and_odt(tmp_path: Path) -
 
 
 @needs_office
+def test_items_without_marks_know_their_lead_in_an_old_word_file(tmp_path: Path) -> None:
+    source = tmp_path / "rules.rtf"
+    source.write_bytes(
+        rb"{\rtf1\ansi{\pard Owners may not keep:\par}{\pard\li720 boats\par}{\pard\li720 trailers\par}}"
+    )
+    extract = legacy.extract(convert(source, "doc:MS Word 97").read_bytes(), ".doc")
+    found = extract.regions or ()
+
+    assert [extract.text[r.lead.start : r.lead.end] for r in found if r.lead] == ["Owners may not keep:"] * 2
+
+
+@needs_office
 def test_the_version_names_libreoffice_and_the_reader() -> None:
     assert legacy.version().startswith("LibreOffice ")
     assert docx.VERSION in legacy.version()

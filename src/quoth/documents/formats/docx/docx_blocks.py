@@ -15,12 +15,16 @@ from quoth.documents.formats.docx.paragraph_text import Paragraph, ParagraphRead
 from quoth.documents.formats.docx.styles import ParagraphStyle, Styles, indent_of, is_deleted, outline_rank
 from quoth.documents.formats.text.plain_text import plain_blocks
 from quoth.documents.text_blocks import row_text
+from quoth.language.enumerations import ENUMERATOR
 from quoth.types import RegionKind
 
 _LONGEST_HEADING, _MOST_HEADING_WORDS = 200, 15
 _SENTENCE_END = re.compile(r"[.;:,!?][\"'”’)\]]*$")
 _RUNNING_TEXT = frozenset({RegionKind.PARAGRAPH, RegionKind.LIST_ITEM, RegionKind.QUOTE})
 _LEFT_OUT = frozenset({"w:del", "w:moveFrom", "w:sectPr", "w:tcPr", "w:tblPr", "w:trPr", "w:altChunk", ""})
+_LONGEST_ITEM = 300
+"""Code points of an item without a mark; a longer paragraph is text."""
+_WORD = re.compile(r"[^\W\d_]{3}")
 LONGEST_ROW = 1_000
 """Code points. A longer row is text laid out in columns, and its cells are read one by one."""
 _LONGEST_REPEATED = 200
@@ -71,6 +75,8 @@ class DocxReader:
         self._reader = ParagraphReader(root, styles)
         self._note_readers = {kind: ParagraphReader(part, styles) for kind, part in notes.roots.items()}
         self._lists = Lists()
+        self._introduced: tuple[int, bool] | None = None
+        """The indent of a line that introduces the next paragraph, and whether that would be its first item."""
         self._unended = Paragraph()  # a paragraph whose end was deleted, so that the next one continues it
         self.pictures = 0
 
@@ -126,15 +132,31 @@ class DocxReader:
         rank = style.rank if rank is None else rank
         if rank and _reads_as_heading(text):
             self._lists.end()
+            self._introduced = None
             yield replace(block, kind=RegionKind.HEADING, level=rank)
             return
         indent = indent_of(layout)
         if label is not None and style.kind is RegionKind.PARAGRAPH:
+            self._introduced = None
             depth, opens = self._lists.item(label, indent or label.indent or style.indent or 0)
             yield from _split_lines(replace(block, kind=RegionKind.LIST_ITEM, level=depth, opens=opens))
             return
-        self._lists.paragraph((style.indent if indent is None else indent) or 0)
-        yield from _split_lines(block)
+        indent = (style.indent if indent is None else indent) or 0
+        self._lists.paragraph(indent)
+        yield from _split_lines(self._item_without_mark(block, indent))
+
+    def _item_without_mark(self, block: DocxBlock, indent: int) -> DocxBlock:
+        """Return a paragraph as an item of a list whose items are only indented below the line that introduces them."""
+        introduced, self._introduced = self._introduced, None
+        if self._lists.inside or block.kind is not RegionKind.PARAGRAPH or ENUMERATOR.match(block.text):
+            return block
+        words = len(block.text) <= _LONGEST_ITEM and _WORD.search(block.text) is not None
+        if introduced is not None and indent > introduced[0] and words:
+            self._introduced = introduced[0], False
+            return replace(block, kind=RegionKind.LIST_ITEM, level=1, opens=introduced[1])
+        if block.text.endswith(":"):
+            self._introduced = indent, True
+        return block
 
     def _note(self, reference: Element) -> list[DocxBlock]:
         note = self._notes.take(reference)

@@ -23,7 +23,7 @@ from quoth.documents.titles import believed_title, names_a_part
 from quoth.language.headings import heading_rank
 from quoth.types import Extract, RegionKind
 
-VERSION = f"lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))} / 2"
+VERSION = f"lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))} / 3"
 
 _MAIN_PART = "word/document.xml"
 _NOT_WORD = "Only word-processing files can be read here: .docx or .docm."

@@ -257,6 +257,10 @@ class Lists:
         self._open: list[_OpenList] = []
         self._interrupted = False
 
+    @property
+    def inside(self) -> bool:
+        return bool(self._open) and not self._interrupted
+
     def item(self, label: Label, indent: int) -> tuple[int, bool]:
         """Return the depth of an item, 1 for the outermost, and whether it is the first of its list."""
         item = _OpenList(label.list_key, label.level, indent)
