@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from quoth.documents.captions import SplitRegion, with_captions
+from quoth.documents.clause_titles import SplitRegion, with_clause_titles
 from quoth.documents.formats.text.markdown import markdown_blocks
 from quoth.documents.formats.text.plain_text import plain_blocks
 from quoth.documents.named_parts import Piece, named_parts
@@ -28,8 +28,8 @@ def split(text: str, *, format: str) -> tuple[SplitRegion, ...]:  # noqa: A002 -
 
 
 def split_regions(text: str, regions: Iterable[Region]) -> tuple[SplitRegion, ...]:
-    """Return the regions with their sentences; a caption that opens a clause is a region of its own."""
-    return with_captions(text, [(region, sentence_spans(text, region)) for region in regions])
+    """Return the regions with their sentences; the title of a clause is a region of its own."""
+    return with_clause_titles(text, [(region, sentence_spans(text, region)) for region in regions])
 
 
 def sentence_spans(text: str, region: Region) -> tuple[Span, ...]:

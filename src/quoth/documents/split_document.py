@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice, pairwise, takewhile
 from typing import Any
 
-from quoth.documents.captions import SplitRegion
+from quoth.documents.clause_titles import SplitRegion
 from quoth.documents.encodings import text_sha256
 from quoth.documents.files import SourceFile, root_name
 from quoth.documents.sentences import split, split_regions

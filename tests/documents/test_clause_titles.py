@@ -1,4 +1,4 @@
-"""A bare caption of a clause is a heading above its text; a short sentence stays a sentence."""
+"""The bare title of a clause is a heading above its text; a short sentence stays a sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def evidence(*texts: str, kind: RegionKind = PARAGRAPH) -> list[str]:
     return [text for text, found, _ in assembled(*texts, kind=kind) if found.evidence]
 
 
-def test_a_caption_that_runs_into_its_text_is_its_heading() -> None:
+def test_a_clause_title_that_runs_into_its_text_is_its_heading() -> None:
     assert assembled(f"9.1.7 Parking. {TEXT} {OTHER}") == [
         ("9.1.7 Parking.", HEADING, ("9.1.7 Parking",)),
         (TEXT, ITEM, ("9.1.7 Parking",)),
@@ -37,7 +37,7 @@ def test_a_caption_that_runs_into_its_text_is_its_heading() -> None:
     ]
 
 
-def test_a_caption_that_stands_alone_heads_what_follows_until_the_next() -> None:
+def test_a_clause_title_that_stands_alone_heads_what_follows_until_the_next() -> None:
     assert assembled("9.1.7 Parking.", TEXT, OTHER, "9.1.8 Use of Common Areas.", OTHER) == [
         ("9.1.7 Parking.", HEADING, ("9.1.7 Parking",)),
         (TEXT, PARAGRAPH, ("9.1.7 Parking",)),
@@ -47,7 +47,7 @@ def test_a_caption_that_stands_alone_heads_what_follows_until_the_next() -> None
     ]
 
 
-def test_captions_nest_by_their_numbers() -> None:
+def test_clause_titles_nest_by_their_numbers() -> None:
     found = assembled("9.1 Lot Restrictions.", f"9.1.1 Parking. {TEXT}", f"9.2 Enforcement. {OTHER}")
 
     assert [section for _, _, section in found] == [
@@ -59,13 +59,13 @@ def test_captions_nest_by_their_numbers() -> None:
     ]
 
 
-def test_a_clause_without_a_caption_ends_the_caption_before_it() -> None:
+def test_a_clause_without_a_title_ends_the_title_before_it() -> None:
     found = assembled(f"9.1.7 Parking. {TEXT}", f"9.2 {OTHER}")
 
     assert found[-1] == (f"9.2 {OTHER}", ITEM, ())
 
 
-def test_captions_inside_a_paragraph_head_what_follows_them() -> None:
+def test_clause_titles_inside_a_paragraph_head_what_follows_them() -> None:
     found = assembled(f"9.1.7 Parking. {TEXT} 9.1.8 Towing. {OTHER}")
 
     assert [(text, section) for text, kind, section in found if kind.evidence] == [
@@ -74,13 +74,13 @@ def test_captions_inside_a_paragraph_head_what_follows_them() -> None:
     ]
 
 
-def test_single_numbers_need_a_series_of_captions() -> None:
+def test_single_numbers_need_a_series_of_titles() -> None:
     assert evidence(f"1. Parking. {TEXT}", f"2. Towing. {OTHER}") == [TEXT, OTHER]
     assert evidence(f"1. Parking. {TEXT}", OTHER) == ["1. Parking.", TEXT, OTHER]
 
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
-def test_plain_text_and_markdown_have_captions_too(form: str) -> None:
+def test_plain_text_and_markdown_have_clause_titles_too(form: str) -> None:
     text = f"9.1.6 Signs. {OTHER}\n\n9.1.7 Parking. {TEXT}\n\n9.1.8 Use of Common Areas.\n\n{OTHER}\n"
     found = [(text[span.start : span.end], region) for region, spans in split(text, format=form) for span in spans]
 
@@ -92,7 +92,7 @@ def test_plain_text_and_markdown_have_captions_too(form: str) -> None:
     ]
 
 
-def test_bold_marks_around_a_caption_are_no_words_of_it() -> None:
+def test_bold_marks_around_a_clause_title_are_no_words_of_it() -> None:
     text = f"**9.1.7 Parking.** {TEXT}\n"
     found = [
         (text[span.start : span.end], region) for region, spans in split(text, format="markdown") for span in spans
@@ -140,13 +140,13 @@ def test_items_of_a_list_stay_items() -> None:
     assert evidence("1. Sow early.", "2. Prune hard.", "3. Water.") == ["1. Sow early.", "2. Prune hard.", "3. Water."]
 
 
-def test_a_caption_without_text_of_its_own_stays() -> None:
+def test_a_clause_title_without_text_of_its_own_stays() -> None:
     assert evidence(TEXT, "9.1.7 Parking.") == [TEXT, "9.1.7 Parking."]
     assert evidence("9.1.7 Parking.", "See above.") == ["9.1.7 Parking.", "See above."]
 
 
 @pytest.mark.parametrize("kind", [RegionKind.TABLE_ROW, RegionKind.QUOTE, RegionKind.FOOTNOTE, RegionKind.CAPTION])
-def test_only_paragraphs_and_items_have_captions(kind: RegionKind) -> None:
+def test_only_paragraphs_and_items_have_clause_titles(kind: RegionKind) -> None:
     assert "9.1.7 Parking." in " ".join(evidence(f"9.1.7 Parking. {TEXT}", kind=kind))
 
 
@@ -157,7 +157,7 @@ def test_only_paragraphs_and_items_have_captions(kind: RegionKind) -> None:
     ).map(" ".join),
     st.sampled_from(["text", "markdown"]),
 )
-def test_cutting_captions_loses_nothing(text: str, form: str) -> None:
+def test_cutting_clause_titles_loses_nothing(text: str, form: str) -> None:
     text = text.replace(" \n ", "\n\n")
     spans = [span for region, spans in split(text, format=form) for span in (spans or (region.span,))]
 
