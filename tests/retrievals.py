@@ -18,7 +18,7 @@ from quoth.types import (
     Status,
 )
 
-_ABOUT = Metadata("Guide", None, None, None, (), "en", {}, False)
+_ABOUT = Metadata("Guide", None, None, None, (), "en", {}, False, (), None, None)
 _DOCUMENT = DocumentInfo("guide.md", "0" * 64, "1" * 64, "utf-8", "markdown", "plain / 1", 1_000, 20, 0, _ABOUT)
 
 

@@ -150,7 +150,7 @@ def assembled(doc_id: str, pieces: Sequence[Sentence]) -> SplitDocument:
         for first in range(0, len(pieces), PER_PASSAGE)
         if (run := pieces[first : first + PER_PASSAGE])
     )
-    about = Metadata(None, None, None, None, (), "en", {}, False)
+    about = Metadata(None, None, None, None, (), "en", {}, False, (), None, None)
     digest = hashlib.sha256(text.encode()).hexdigest()
     whole = Document(doc_id, text, digest, digest, "utf-8", "markdown", "made by program", about)
     return SplitDocument(whole, tuple(pieces), passages, (), "/made", digest)

@@ -12,7 +12,7 @@ from quoth.errors import OffsetMismatch
 from quoth.types import Citation, Document, Evidence, Metadata, Quote, RegionKind, Sentence, Span
 
 TEXT = "Sow in:\r\n\r\n- spring at 2.5 cm"
-ABOUT = Metadata("Guide", "ccr", None, "2022-04-01", (), "en", {}, False)
+ABOUT = Metadata("Guide", "ccr", None, "2022-04-01", (), "en", {}, False, (), None, None)
 DOCUMENT = Document("a.md", TEXT, hashlib.sha256(TEXT.encode()).hexdigest(), "0" * 64, "utf-8", "markdown", "", ABOUT)
 
 

@@ -34,7 +34,7 @@ from quoth.types import (
     Tags,
 )
 
-ABOUT = Metadata(None, None, None, None, (), None, {}, False)
+ABOUT = Metadata(None, None, None, None, (), None, {}, False, (), None, None)
 UNKNOWN = Objection(Reason.UNKNOWN_ENTITY, "Unknown.")
 
 
@@ -154,7 +154,7 @@ def test_where_every_word_is_there_the_check_decides_what_is_said() -> None:
 
 
 def test_what_has_been_replaced_says_by_what() -> None:
-    old = Metadata(None, None, None, None, (Supersession("new.md", None),), None, {}, False)
+    old = Metadata(None, None, None, None, (Supersession("new.md", None),), None, {}, False, (), None, None)
 
     assert why("Which hives?", "Ten hives.", objection=Objection(Reason.SUPERSEDED_ONLY, "Old."), about=old) == (
         "It has been replaced by new.md."

@@ -17,7 +17,9 @@ TEXTS = {"a.md": TEXT}
 
 
 def document(text: str) -> Document:
-    return Document("a.md", text, "", "", "utf-8", "text", "", Metadata(None, None, None, None, (), None, {}, False))
+    return Document(
+        "a.md", text, "", "", "utf-8", "text", "", Metadata(None, None, None, None, (), None, {}, False, (), None, None)
+    )
 
 
 def citation(start: int, end: int, text: str, **more: object) -> dict[str, Any]:

@@ -12,7 +12,7 @@ GOVERNANCE = load_profile("governance")
 
 
 def about(*superseded_by: Supersession, document_type: str | None = None, is_binding: bool | None = None) -> Metadata:
-    return Metadata(None, document_type, is_binding, None, superseded_by, None, {}, False)
+    return Metadata(None, document_type, is_binding, None, superseded_by, None, {}, False, (), None, None)
 
 
 @pytest.mark.parametrize(

@@ -107,17 +107,47 @@ def test_all_fields_are_read() -> None:
         crop="canola",
     )
 
+    successors = (Supersession("b.md", None),)
     assert found == Metadata(
-        "Rules", "ccr", True, "2022-04-01", (Supersession("b.md", None),), "en", {"crop": ("canola",)}, False
+        "Rules", "ccr", True, "2022-04-01", successors, "en", {"crop": ("canola",)}, False, (), None, None
     )
 
 
 def test_fields_that_are_not_given_are_none() -> None:
-    assert described() == Metadata(None, None, None, None, (), None, {}, False)
+    assert described() == Metadata(None, None, None, None, (), None, {}, False, (), None, None)
 
 
 def test_fields_of_other_tools_are_left_alone() -> None:
     assert described(layout="post", draft=True, tags=["a", "b"]) == described()
+
+
+@pytest.mark.parametrize("authors", [["Ada Ek", "Bo Li"], "Ada Ek; Bo Li", [{"name": "Ada  Ek"}, "Bo Li"]])
+def test_authors_are_a_list_or_a_text_with_semicolons(authors: object) -> None:
+    assert described(authors=authors).authors == ("Ada Ek", "Bo Li")
+
+
+def test_year_and_doi_are_read_from_texts_too() -> None:
+    about = described(year="2018", doi="https://doi.org/10.1234/ab.5")
+
+    assert (about.year, about.doi) == (2018, "10.1234/ab.5")
+
+
+def test_authors_year_and_doi_in_the_form_of_another_tool_are_left_out() -> None:
+    assert described(authors=[{"id": 3}, 7], year="MMXX", doi=["none"]) == described()
+
+
+@pytest.mark.parametrize(
+    ("authors", "year", "byline"),
+    [
+        (["Ada Ek"], 2018, "Ada Ek, 2018"),
+        (["Ada Ek", "Bo Li"], None, "Ada Ek and Bo Li"),
+        (["Ada Ek", "Bo Li", "Cy Wu"], 2018, "Ada Ek et al., 2018"),
+        ([], 2018, "2018"),
+        ([], None, None),
+    ],
+)
+def test_a_byline_is_short(authors: list[str], year: int | None, byline: str | None) -> None:
+    assert described(authors=authors, year=year).byline == byline
 
 
 def test_a_number_is_a_title_all_the_same() -> None:

@@ -168,7 +168,7 @@ def test_a_clause_without_a_heading_is_found_by_its_number() -> None:
 
 
 def info(doc_id: str, title: str, kind: str | None = None) -> DocumentInfo:
-    about = Metadata(title, kind, None, None, (), None, {}, False)
+    about = Metadata(title, kind, None, None, (), None, {}, False, (), None, None)
     return DocumentInfo(doc_id, "", "", "utf-8", "markdown", "", 1, 1, 0, about)
 
 

@@ -28,7 +28,7 @@ from quoth.types import (
 )
 
 AGRICULTURE, GOVERNANCE, GENERAL = (load_profile(name) for name in ("agriculture", "governance", "general"))
-PLAIN = Metadata(None, None, None, None, (), None, {}, False)
+PLAIN = Metadata(None, None, None, None, (), None, {}, False, (), None, None)
 
 
 def ranked(score: float, *, doc_id: str = "a.md", tags: Tags | None = None, section: tuple[str, ...] = ()) -> Ranked:
@@ -132,7 +132,7 @@ def test_a_superseded_section_leaves_the_others_as_they_were() -> None:
 
 
 def test_a_profile_without_authority_ignores_it() -> None:
-    about = Metadata(None, "ccr", True, None, (Supersession("b.md", None),), None, {}, False)
+    about = Metadata(None, "ccr", True, None, (Supersession("b.md", None),), None, {}, False, (), None, None)
 
     assert order(ranked(0.5), profile=GENERAL, about=about) == 0.5
 

@@ -70,7 +70,10 @@ def metadata(
     superseded_by: tuple[Supersession, ...] = (),
     tags: Tags | None = None,
 ) -> Metadata:
-    return Metadata("A title", document_type, is_binding, "2021-04-01", superseded_by, "en", tags or {}, False)
+    written = (("Ada Ek", "Çağla Öz"), 2021, "10.1234/ab.5")
+    return Metadata(
+        "A title", document_type, is_binding, "2021-04-01", superseded_by, "en", tags or {}, False, *written
+    )
 
 
 def split(

@@ -104,6 +104,7 @@ def _listed(info: DocumentInfo) -> dict[str, str]:
         ),
         "language": about.language or "",
         "tags": ", ".join(f"{facet} {value}" for facet, values in about.tags.items() for value in values),
+        "by": about.byline or "",
         "title": about.title or "",
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -18,7 +18,20 @@ from quoth.types import Metadata, Supersession
 MANIFEST_NAME = "corpus.yaml"
 BESIDE = ".meta.yaml"
 """The end of the name of a file with the fields of the document beside it: `guide.pdf.meta.yaml`."""
-_FIELDS = frozenset({"title", "document_type", "is_binding", "effective_date", "superseded_by", "language", "tags"})
+_FIELDS = frozenset(
+    {
+        "title",
+        "document_type",
+        "is_binding",
+        "effective_date",
+        "superseded_by",
+        "language",
+        "tags",
+        "authors",
+        "year",
+        "doi",
+    }
+)
 _LARGEST_BESIDE = 2**20
 _HINT = "See docs/corpus.md for the fields of a document."
 
@@ -134,6 +147,9 @@ def metadata(fields: Mapping[str, Any], *, source: str, facets: Collection[str])
         language=_text(fields, "language", source),
         tags={facet: _tag_values(value, source) for facet, value in with_tags(fields, facets).get("tags", {}).items()},
         type_guessed=False,
+        authors=tuple(_authors(fields.get("authors"))),
+        year=_year(fields.get("year")),
+        doi=_doi(fields.get("doi")),
     )
 
 
@@ -161,6 +177,26 @@ def _whole(value: str, source: str, key: str) -> str:
         return value.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:
         raise _wrong(source, key, "text", value) from error
+
+
+def _authors(value: object) -> Iterator[str]:
+    """Yield the names in a text that separates them by semicolons, or in a list. What other tools write is left out."""
+    for entry in _listed(value):
+        name = entry.get("name") if isinstance(entry, Mapping) else entry
+        for text in name.split(";") if isinstance(name, str) else ():
+            if whole := _whole(" ".join(text.split()), "authors", "authors"):
+                yield whole
+
+
+def _year(value: object) -> int | None:
+    """Return a year of four digits; anything else is of another tool."""
+    return int(str(value)) if re.fullmatch(r"[12]\d{3}", str(value)) else None
+
+
+def _doi(value: object) -> str | None:
+    """Return the DOI in a text or a link; anything else is of another tool."""
+    found = re.search(r"\b10\.\d{4,9}/\S+", value) if isinstance(value, str) else None
+    return found[0] if found else None
 
 
 def _flag(fields: Mapping[str, Any], key: str, source: str) -> bool | None:

@@ -392,6 +392,9 @@ class DocumentJson(JsonObject, frozen=True):
     effective_date: str | None
     superseded_by: Annotated[list[SupersessionJson], about("Documents that replace it, whole or a section of it.")]
     language: str | None
+    authors: list[str]
+    year: Annotated[int | None, about("The year of publication.")]
+    doi: str | None
     tags: dict[str, list[str]]
     format: str
     encoding: str | None

@@ -175,6 +175,7 @@ def described_document(info: DocumentInfo) -> DocumentJson:
         info.metadata,
         doc_id=info.id,
         superseded_by=superseded_by(info.metadata.superseded_by) or [],
+        authors=list(info.metadata.authors),
         tags={facet: list(values) for facet, values in info.metadata.tags.items()},
         encoding=info.encoding or None,
         extractor=info.extractor or None,

@@ -223,7 +223,10 @@ def _metadata(stored: str) -> Metadata:
     fields = json.loads(stored)
     successors = tuple(Supersession(*successor) for successor in fields["superseded_by"])
     fields.setdefault("type_guessed", False)  # an index of an earlier version holds no guesses
-    return Metadata(**{**fields, "superseded_by": successors, "tags": tag_tuples(fields["tags"])})
+    # Nor does one of an earlier version tell who wrote a document.
+    fields = {"authors": (), "year": None, "doi": None} | fields
+    lists = {"superseded_by": successors, "authors": tuple(fields["authors"])}
+    return Metadata(**{**fields, **lists, "tags": tag_tuples(fields["tags"])})
 
 
 _UNIT = 10  # steps to a point: a coordinate comes back within 0.05 of what was stored

@@ -29,6 +29,16 @@ class Metadata:
     tags: Tags
     type_guessed: bool
     """Whether `document_type` was read from the document's own title, and nobody has confirmed it."""
+    authors: tuple[str, ...]
+    year: int | None
+    """The year of publication."""
+    doi: str | None
+
+    @property
+    def byline(self) -> str | None:
+        """The authors and the year in short, as in `Ali and Kim, 2018`; None when neither is known."""
+        shown = f"{self.authors[0]} et al." if len(self.authors) > 2 else " and ".join(self.authors)
+        return ", ".join(filter(None, [shown, str(self.year or "")])) or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,14 +119,17 @@ def _fitting(found: Sequence[str]) -> Iterator[str]:
 DOCUMENT_COLUMNS = (
     "name, fingerprint, sha256, source_sha256, encoding, format, extractor, root, characters, sentences, evidence, "
     "tokens, pages, title, document_type, is_binding, effective_date, superseded_by, language, tags, reading, "
-    "type_guessed, text"
+    "type_guessed, authors, year, doi, text"
 )
 SENTENCE_COLUMNS = (
     "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags, labels, text, key, terms, "
     "length, norm"
 )
 
-_ABOUT = "d.title, d.document_type, d.is_binding, d.effective_date, d.superseded_by, d.language, d.tags, d.type_guessed"
+_ABOUT = (
+    "d.title, d.document_type, d.is_binding, d.effective_date, d.superseded_by, d.language, d.tags, d.type_guessed, "
+    "d.authors, d.year, d.doi"
+)
 WHOLE = f"d.name, d.text, d.sha256, d.source_sha256, d.encoding, d.format, d.extractor, {_ABOUT}"
 _LISTED = "name, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages"
 LISTED = f"d.reading::text, {shared.qualified('d', _LISTED)}, {_ABOUT}"
@@ -149,6 +152,7 @@ def document_row(split: SplitDocument, terms: list[SentenceTerms | None]) -> Row
     values = dict(zip(found, _texts_mapped(storable, found.values()), strict=True))
     successors = [_texts_mapped(storable, successor) for successor in found["superseded_by"]]
     values |= {"name": values["id"], "superseded_by": to_json(successors), "tags": to_json(values["tags"])}
+    values["authors"] = to_json(_texts_mapped(storable, found["authors"]))
     values |= {"evidence": len(evidence), "tokens": sum(own.length for own in evidence)}
     return shared.picked(DOCUMENT_COLUMNS, values)
 
@@ -201,12 +205,23 @@ def listed(row: Row) -> DocumentInfo:
 
 def _fields(row: Iterable[object]) -> Row:
     """Return the columns before `_ABOUT`, and the metadata in these."""
-    *source, title, document_type, is_binding, effective_date, superseded_by, language, tags, type_guessed = (
-        _texts_mapped(original, row)
-    )
+    (
+        *source,
+        title,
+        document_type,
+        is_binding,
+        effective_date,
+        superseded_by,
+        language,
+        tags,
+        guessed,
+        names,
+        year,
+        doi,
+    ) = _texts_mapped(original, row)
     successors = tuple(Supersession(*_texts_mapped(original, successor)) for successor in superseded_by)
     about = (title, document_type, is_binding, effective_date, successors, language, shared.tag_tuples(tags))
-    return (*source, Metadata(*about, type_guessed))
+    return (*source, Metadata(*about, guessed, tuple(_texts_mapped(original, names)), year, doi))
 
 
 def vectors(sent: list[bytes], *, kind: str, dimension: int) -> Vectors:

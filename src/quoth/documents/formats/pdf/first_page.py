@@ -1,4 +1,4 @@
-"""The first page: the title of the document, and the masthead of a paper, which is no evidence."""
+"""The first page: title, authors, year and DOI, and the masthead of a paper, which is no evidence."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from quoth.documents.formats.pdf.pdf_blocks import PdfBlock
 from quoth.documents.formats.pdf.printed_lines import PrintedLine
+from quoth.documents.formats.pdf.publication import publication
 from quoth.documents.named_parts import is_bibliography_title
 from quoth.documents.titles import believed_title
 from quoth.types import RegionKind
@@ -92,7 +93,7 @@ def with_masthead(blocks: Sequence[PdfBlock], title: Sequence[int]) -> list[PdfB
     """Name what stands around the title of a paper: journal, authors, addresses, dates, rights, keywords."""
     page = _on_first_page(blocks)
     starts = [at for at, (block, _) in enumerate(page) if _ABSTRACT.match(block.text) or _BODY.match(block.text)]
-    if not title or not (starts or any(is_bibliography_title(" ".join(block.text.split())) for block in blocks)):
+    if not title or not _is_paper(blocks):
         return list(blocks)
     begins = starts[0] if starts else next((at for at in range(title[0] + 1, len(page)) if _is_prose(page[at][0])), 0)
     result = list(blocks)
@@ -103,6 +104,17 @@ def with_masthead(blocks: Sequence[PdfBlock], title: Sequence[int]) -> list[PdfB
         if _is_note(block) or (around and not _is_prose(block)):
             result[at] = replace(block, kind=RegionKind.MASTHEAD)
     return result
+
+
+def publication_of(blocks: Sequence[PdfBlock], title: Sequence[int]) -> dict[str, str]:
+    """Return the authors, the year and the DOI of a paper, as `publication` does; nothing for another document."""
+    page = [block.text for block, _ in _on_first_page(blocks)]
+    return publication(page, title) if _is_paper(blocks) else {}
+
+
+def _is_paper(blocks: Sequence[PdfBlock]) -> bool:
+    opens = (_ABSTRACT.match(block.text) or _BODY.match(block.text) for block, _ in _on_first_page(blocks))
+    return any(opens) or any(is_bibliography_title(" ".join(block.text.split())) for block in blocks)
 
 
 def _is_note(block: PdfBlock) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 import pypdfium2 as pypdfium
 import pypdfium2.raw as pdfium
 
-from quoth.documents.formats.pdf.first_page import find_title, with_masthead
+from quoth.documents.formats.pdf.first_page import find_title, publication_of, with_masthead
 from quoth.documents.formats.pdf.page_reader import read_page
 from quoth.documents.formats.pdf.pdf_blocks import PdfBlock, blocks_of
 from quoth.documents.formats.pdf.pdf_headings import Titles, text_from, with_headings
@@ -67,6 +67,7 @@ def extract(data: bytes, extend: Callable[[float], object] = lambda _seconds: No
     blocks, body = blocks_of(pages, titles.names)
     blocks = [block for block in blocks if block.text.strip()]
     title, printed = find_title(blocks, body, stated.pop("title", None))
+    stated |= publication_of(blocks, printed)
     blocks = with_headings(with_masthead(blocks, printed), titles, body)
     assembled = assemble([Block(block.kind, block.text, block.level, block.opens) for block in blocks])
     placed, recognised = _placed(pages, blocks, assembled)
