@@ -14,6 +14,7 @@ from quoth.adapters.cited_evidence import Texts, checked_kind, checked_most, fin
 from quoth.errors import MissingExtra, QuestionError, SettingsError
 from quoth.library import Quoth
 from quoth.types import Filters
+from quoth.types.questions import checked_region
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -40,12 +41,13 @@ class QuothRetriever:
         doc_ids: Texts = (),
         tags: dict[str, Texts] | None = None,
         as_of: str | None = None,
+        regions: Texts = (),
         top_k: int | None = None,
     ) -> None:
         self._index = index
         self._settings = settings
         self._kind = checked_kind(kind)
-        self._filters = Filters(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of)
+        self._filters = Filters(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of, regions=regions)
         self._top_k = checked_most(top_k)
         self._quoth: Quoth | None = None
         self._opening = threading.Lock()
@@ -67,7 +69,7 @@ class QuothRetriever:
         """Return documents for a question. Fields in `filters` replace those given to the constructor.
 
         `filters` is a comparison of Haystack (`==` or `in`), several under `AND`, or short, {"document_type": "guide"};
-        the fields are doc_id, document_type, is_binding, as_of and tags.<facet>.
+        the fields are doc_id, document_type, is_binding, as_of, regions and tags.<facet>.
         """
         most = self._top_k if top_k is None else checked_most(top_k)
         narrowed = _narrowed(self._filters, filters or {})
@@ -98,6 +100,7 @@ class QuothRetriever:
             doc_ids=list(filters.doc_ids),
             tags={facet: list(values) for facet, values in filters.tags.items()},
             as_of=filters.as_of,
+            regions=[kind.value for kind in filters.regions],
             top_k=self._top_k,
         )
         return data
@@ -159,12 +162,14 @@ def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
                 filters = replace(filters, document_types=_texts(name, value))
             case ["as_of"]:
                 filters = replace(filters, as_of=str(value))
+            case ["regions"]:
+                filters = replace(filters, regions=tuple(map(checked_region, _texts(name, value))))
             case ["is_binding"] if isinstance(value, bool):
                 filters = replace(filters, is_binding=value)
             case ["tags", facet]:
                 filters = replace(filters, tags={**filters.tags, facet: _texts(name, value)})
             case _:
-                hint = "Fields: doc_id, document_type, is_binding (true or false), as_of and tags.<facet>."
+                hint = "Fields: doc_id, document_type, is_binding (true or false), as_of, regions and tags.<facet>."
                 raise QuestionError(f"an index cannot be filtered by '{name}' = {value!r}", hint=hint)
     return filters
 

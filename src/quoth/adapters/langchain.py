@@ -35,6 +35,7 @@ class QuothRetriever(BaseRetriever):
     corpus_tags: Mapping[str, Texts] | None = None
     """The `tags` of `Quoth.retrieve`: {"crop": "canola"}. LangChain's own `tags` name runs in its traces."""
     as_of: str | None = None
+    regions: Texts = ()
     most: int | None = None
 
     @model_validator(mode="after")
@@ -48,7 +49,11 @@ class QuothRetriever(BaseRetriever):
 
     def _filters(self) -> Filters:
         return Filters(
-            doc_ids=self.doc_ids, document_types=self.document_types, tags=self.corpus_tags, as_of=self.as_of
+            doc_ids=self.doc_ids,
+            document_types=self.document_types,
+            tags=self.corpus_tags,
+            as_of=self.as_of,
+            regions=self.regions,
         )
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:

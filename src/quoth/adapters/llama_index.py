@@ -40,12 +40,13 @@ class QuothRetriever(BaseRetriever):
         doc_ids: Texts = (),
         tags: Mapping[str, Texts] | None = None,
         as_of: str | None = None,
+        regions: Texts = (),
         most: int | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
         self._kind = checked_kind(kind)
-        self._filters = Filters(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of)
+        self._filters = Filters(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of, regions=regions)
         self._most = checked_most(most)
         self._quoth = opened(index, settings)
 

@@ -3,9 +3,10 @@
 import { facetsNow, found, titled } from "./catalog.js";
 import { button, byId, el, fill, foreign, worded } from "./dom.js";
 import { inWords } from "./problem.js";
-import { isFiltered, NO_FILTERS } from "./state.js";
+import { countFilters, NO_FILTERS } from "./state.js";
 
 const SHOWN = 40;
+const REGIONS = ["references", "back_matter", "masthead"];
 
 let change = () => {};
 let state = null;
@@ -13,7 +14,7 @@ let panel = null;
 let chips = null;
 let redraws = [];
 
-// `changed(filters)` is told the new filters: {types, tags, docs, asOf}.
+// `changed(filters)` is told the new filters: {types, tags, docs, asOf, regions}.
 export function setUpFilters({ changed }) {
   change = changed;
 }
@@ -44,6 +45,7 @@ function build(facets) {
     ),
     facets.documents > 1 ? picker() : null,
     facets.authority ? asOf() : null,
+    facets.documents ? regions() : null,
   ].filter(Boolean);
   panel = el("details", { class: "filters" }, el("summary", {}, "Filters"), el("div", { class: "fields" }, fields));
   panel.addEventListener("toggle", () => redraws.forEach((redraw) => redraw()));
@@ -120,6 +122,12 @@ function asOf() {
   );
 }
 
+function regions() {
+  const field = choices("Beside the text", REGIONS.map((value) => ({ value, text: worded(value), count: null })), "regions");
+  field.append(el("p", { class: "fine" }, "Asks these parts of the documents instead of their text."));
+  return field;
+}
+
 function chip(name, text, without) {
   const remove = button("×", () => {
     const place = [...chips.children].indexOf(item);
@@ -146,9 +154,10 @@ function drawChips() {
       return chip("document", title, { docs: toggled(state.docs, doc, false) });
     }),
     state.asOf ? chip("as of", state.asOf, { asOf: "" }) : null,
+    ...state.regions.map((region) => chip("beside the text", worded(region), { regions: toggled(state.regions, region, false) })),
   ].filter(Boolean);
   const clear = button("Clear all", () => change(NO_FILTERS), { class: "linklike" });
   fill(chips, items, items.length > 1 ? el("li", {}, clear) : null);
-  chips.hidden = !isFiltered(state);
+  chips.hidden = !countFilters(state);
   panel.querySelector("summary").textContent = items.length ? `Filters (${items.length} in force)` : "Filters";
 }

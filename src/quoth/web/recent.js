@@ -2,7 +2,7 @@
 
 import { button, counted, el, fill, foreign, say } from "./dom.js";
 import { kept } from "./kept.js";
-import { address, fromAddress } from "./state.js";
+import { address, countFilters, fromAddress } from "./state.js";
 
 const LIST = "quoth.recent";
 const OFF = "quoth.recent.off";
@@ -43,7 +43,7 @@ export function drawRecent(node, go) {
   }, { class: "linklike", "aria-label": "Clear recent questions" });
   const items = list.map((one) => {
     const state = fromAddress(one.slice(1));
-    const filters = state.types.length + state.tags.length + state.docs.length + (state.asOf ? 1 : 0);
+    const filters = countFilters(state);
     const link = el("a", { href: one, on: { click: (event) => go(event, state) } }, foreign(state.question));
     const many = filters ? el("span", { class: "fine" }, ` ${counted(filters, "filter", "filters")}`) : null;
     return el("li", {}, link, many);

@@ -32,6 +32,7 @@ export function fromAddress(search) {
     tags: query.getAll("tag").filter((tag) => tag.includes(":")),
     docs: query.getAll("in"),
     asOf: query.get("as_of") ?? "",
+    regions: query.getAll("regions"),
     place: placeIn(query),
   };
 }
@@ -44,6 +45,7 @@ export function address(state) {
   for (const tag of state.tags) query.append("tag", tag);
   for (const doc of state.docs) query.append("in", doc);
   if (state.asOf) query.set("as_of", state.asOf);
+  for (const region of state.regions) query.append("regions", region);
   if (state.place) {
     query.set("doc", state.place.doc);
     query.set("start", state.place.start);
@@ -54,10 +56,11 @@ export function address(state) {
   return text ? `/?${text}` : "/";
 }
 
-export const NO_FILTERS = { types: [], tags: [], docs: [], asOf: "" };
+export const NO_FILTERS = { types: [], tags: [], docs: [], asOf: "", regions: [] };
 
-export function isFiltered(state) {
-  return state.types.length + state.tags.length + state.docs.length > 0 || state.asOf !== "";
+export function countFilters(state) {
+  const { types, tags, docs, asOf, regions } = state;
+  return types.length + tags.length + docs.length + regions.length + (asOf ? 1 : 0);
 }
 
 // The body that asks what this state asks.
@@ -71,6 +74,7 @@ export function asked(state) {
   if (state.types.length) filters.document_type = state.types;
   if (state.tags.length) filters.tags = tags;
   if (state.asOf) filters.as_of = state.asOf;
+  if (state.regions.length) filters.regions = state.regions;
   const body = { question: state.question };
   if (state.docs.length) body.doc_scope = state.docs;
   if (Object.keys(filters).length) body.filters = filters;

@@ -137,6 +137,25 @@ def test_a_search_is_kept_inside_documents_types_tags_and_days(quoth: Quoth, rul
     assert "amendment-2022-fences.md" not in documents(rules, FENCE, as_of="2021-06-30")
 
 
+def test_a_part_beside_the_text_is_asked_by_its_name(tmp_path: Path, ask: Ask) -> None:
+    cited = "Lee S, Glick B (2014) Ethylene and the waterlogging of maize. FEMS Lett 251: 1-7."
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "maize.md").write_text(
+        "# Maize\n\nMaize likes wet soil.\n\n## References\n\n"
+        f"1. {cited}\n\n2. Das S, Vasudevan D (2006) Tulsi and its uses. Indian J Nat Prod 5: 279-283.\n",
+        encoding="utf-8",
+    )
+    index = Quoth.build(
+        tmp_path / "corpus",
+        index=tmp_path / "index",
+        settings=SETTINGS | {"decision.abstain": False, "context.nothing": 0},
+    )
+
+    for kind in ("passages", "sentences"):
+        found = ask(index, "Which work is on ethylene and the waterlogging of maize?", kind=kind, regions="references")
+        assert found[0].text == cited
+
+
 def test_an_abstention_gives_no_documents(quoth: Quoth, ask: Ask) -> None:
     assert ask(quoth, HALVORSEN, kind="sentences") == []
 
@@ -174,6 +193,7 @@ def test_what_is_wrong_is_an_error_with_a_hint(quoth: Quoth, tmp_path: Path, ask
         (NoIndex, tmp_path / "none", CANOLA, {}),
         (QuestionError, quoth, "?", {}),
         (QuestionError, quoth, CANOLA, {"as_of": "May"}),
+        (QuestionError, quoth, CANOLA, {"regions": "footnote"}),
         (SettingsError, quoth, CANOLA, {"settings": SETTINGS}),
         (SettingsError, quoth, CANOLA, {"most": 0}),
         (SettingsError, quoth, CANOLA, {"most": 101}),

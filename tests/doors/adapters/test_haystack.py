@@ -85,6 +85,7 @@ def test_a_pipeline_is_written_and_read_again(small: SmallCorpus) -> None:
         doc_ids=["canola.md", "wheat.md"],
         tags={"crop": "canola"},
         as_of="2026-01-01",
+        regions="references",
         top_k=3,
     )
     pipeline = prompting(retriever)
@@ -103,6 +104,7 @@ def test_a_pipeline_is_written_and_read_again(small: SmallCorpus) -> None:
             "doc_ids": ["canola.md", "wheat.md"],
             "tags": {"crop": ["canola"]},
             "as_of": "2026-01-01",
+            "regions": ["references"],
             "top_k": 3,
         },
     }
@@ -207,6 +209,7 @@ def test_a_day_of_a_call_is_the_day_that_is_asked_for(rules: Quoth) -> None:
         equal("meta.author", "Ada"),
         equal("meta.is_binding", "yes"),
         equal("meta.as_of", "May"),
+        equal("meta.regions", "footnote"),
         equal("meta.doc_id", []),
         equal("meta.doc_id", None),
         {"document_type": [3]},

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from .service import Service
-from .town import FENCE
+from .town import CITED, FENCE
 from .visiting import ask, quotes
 
 
@@ -51,3 +51,15 @@ def test_a_question_is_answered_as_of_a_day(page: Page, service: Service, day: s
     expect(page.locator("ol.quotes")).to_contain_text(feet)
     expect(page.locator("ol.quotes")).not_to_contain_text("six feet")
     assert f"as_of={day}" in page.url
+
+
+def test_a_part_beside_the_text_is_asked_by_its_name(page: Page, service: Service) -> None:
+    ask(page, service, "Which work of 2014 is on roofs of slate in rainy towns?")
+    expect(page.locator(".outcome")).not_to_contain_text(CITED)
+    page.get_by_text("Filters").click()
+    page.get_by_role("checkbox", name="references").check()
+    expect(page.locator(".outcome .words").first).to_have_text(CITED)
+    assert "regions=references" in page.url
+    expect(page.locator(".chip")).to_contain_text("references")
+    page.get_by_role("button", name="Remove the filter beside the text").click()
+    expect(page.locator(".outcome")).not_to_contain_text(CITED)

@@ -37,6 +37,8 @@ SCRIPT = (
 TURNED = f"The lighthouse keeper is paid {OVERRIDE}54 crowns{ISOLATE} for each night of fog."
 STRETCHED = f"The archive shelf of the harbour is labelled {LONG_WORD} by the clerk."
 
+CITED = "Lee S, Alder B (2014) Roofs of slate in rainy towns. Plain Build 25: 101-107."
+
 FILES: dict[str, bytes | str] = {
     "declaration.md": (
         "---\ntitle: Declaration of Alder Court\ndocument_type: declaration\neffective_date: 2009-06-01\n"
@@ -58,7 +60,11 @@ FILES: dict[str, bytes | str] = {
     ),
     "guidelines.md": (
         "---\ntitle: Design Guidelines\ndocument_type: guidelines\neffective_date: 2016-09-01\n---\n\n# Guidelines\n\n"
-        "Roofs should be brown or slate grey.\n\n" + "Plain walls are preferred to panelled ones. " * 60 + "\n"
+        "Roofs should be brown or slate grey.\n\n"
+        + "Plain walls are preferred to panelled ones. "
+        * 60
+        + f"\n\n## References\n\n1. {CITED}\n\n"
+        "2. Das S, Vasudevan D (2006) Walls and their colours. Plain Build 17: 279-283.\n"
     ),
     "hostile.md": (
         '---\ntitle: "<img src=x onerror=alert(3)> Harbour"\n---\n\n# <b>Harbour</b>\n\n'
