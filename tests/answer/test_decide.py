@@ -327,11 +327,11 @@ def test_a_unit_that_measures_nothing_in_the_evidence_is_named() -> None:
 def test_too_few_supporting_sentences_are_counted(count: int, *, objects: bool) -> None:
     objection = insufficient_support(case(quotes=[("a.md", "Sow at 2.5 cm.")], supporting=count))
 
-    assert objection == (
-        Objection(Reason.INSUFFICIENT_SUPPORT, f"Only {count} of 3 sentences needed support an answer.")
-        if objects
-        else None
-    )
+    details = {
+        0: "No sentence that was found supports an answer by itself.",
+        2: "Only 2 of the 3 sentences that an answer needs were found.",
+    }
+    assert objection == (Objection(Reason.INSUFFICIENT_SUPPORT, details[count]) if objects else None)
 
 
 @pytest.mark.parametrize(("confidence", "objects"), [(0.0, True), (0.2999, True), (0.30, False), (1.0, False)])

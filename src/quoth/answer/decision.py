@@ -101,8 +101,8 @@ def insufficient_support(case: Case) -> Objection | None:
     supporting, context = len(case.selection.supporting), len(case.selection.context)
     if supporting and supporting + context >= case.min_support:
         return None
-    complemented = f" and {context} more complement it" if context else ""
-    detail = f"Only {supporting} of {case.min_support} sentences needed support an answer{complemented}."
+    found = f"{supporting + context} of the {case.min_support} sentences that an answer needs"
+    detail = f"Only {found} were found." if supporting else "No sentence that was found supports an answer by itself."
     return Objection(Reason.INSUFFICIENT_SUPPORT, detail)
 
 

@@ -87,7 +87,7 @@ def print_outcome(outcome: Outcome) -> None:
                 OUT.print(f"No evidence for: {plain('; '.join(outcome.missing))}.")
             OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
             if outcome.nearest:
-                OUT.print("\nThe nearest that was found, which does not answer the question:")
+                OUT.print("\nThe nearest that was found, not given as an answer:")
             for number, citation in enumerate(outcome.nearest, 1):
                 _print_citation(number, citation)
 

@@ -268,7 +268,7 @@ def _abstention(answer: Mapping[str, Any]) -> list[str]:
     if answer["missing"]:
         lines.append("Without evidence: " + "; ".join(answer["missing"]))
     if answer["nearest"]:
-        lines.append("What came nearest, and does not answer the question:")
+        lines.append("What came nearest, not given as an answer:")
         lines += _numbered(answer["nearest"])
     return lines
 

@@ -221,7 +221,7 @@ class AnswerJson(JsonObject, frozen=True):
     ]
     reason: Annotated[AbstentionReasonJson | None, about("Why there is no answer; null when there is one.")]
     nearest: Annotated[
-        list[CitationJson], about("For an abstention, the evidence that came nearest and does not answer the question.")
+        list[CitationJson], about("For an abstention, the evidence that came nearest, which is not given as an answer.")
     ]
     run_notes: RunNotesJson
     offset_unit: OffsetUnit
