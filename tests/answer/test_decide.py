@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -121,16 +122,24 @@ def reason(objection: Objection | None) -> str | None:
     return objection.reason if objection else None
 
 
-def test_a_sure_answer_outweighs_a_doubt() -> None:
+def test_a_sure_answer_outweighs_the_doubt_about_a_name_but_not_about_a_number() -> None:
     question, quotes = "What is sown at 8 cm in Eskişehir?", [("a.md", "Sow at 2.5 cm.")]
     given = case(question, quotes=quotes, confidence=0.31, sure=True)
     refused = case(question, quotes=quotes, confidence=0.29, sure=True)
     unsure = case(question, quotes=quotes, confidence=0.99, sure=False)
 
-    assert (unknown_entity(given), ungrounded_number(given)) == (None, None)
-    for doubted in (refused, unsure):
-        assert reason(unknown_entity(doubted)) == Reason.UNKNOWN_ENTITY
-        assert reason(ungrounded_number(doubted)) == Reason.UNGROUNDED_NUMBER
+    assert unknown_entity(given) is None
+    assert all(reason(unknown_entity(doubted)) == Reason.UNKNOWN_ENTITY for doubted in (refused, unsure))
+    assert all(reason(ungrounded_number(asked)) == Reason.UNGROUNDED_NUMBER for asked in (given, refused, unsure))
+
+
+def test_an_opposite_is_named_below_a_sure_confidence() -> None:
+    question, text = "What is the maximum depth?", "The minimum depth is 2 cm."
+    asked = partial(case, question, documents={"a.md": text}, quotes=[("a.md", text)], confidence=0.31)
+    detail = "The question says 'maximum' where the evidence says 'minimum'."
+
+    assert low_confidence(asked(sure=True)) is None
+    assert low_confidence(asked(sure=False)) == Objection(Reason.LOW_CONFIDENCE, detail)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from quoth.answer.doubts import NO_DOUBTS, Doubts, Sources, in_corpus
+from quoth.answer.doubts import Doubts, Sources, in_corpus
 from quoth.domain.authority import is_superseded
 from quoth.language.quantities import quantities
 from quoth.types import NO_FILTERS, Analysis, Confidence, Objection, Ranked, Reason, Selection
@@ -76,10 +76,9 @@ def ungrounded_number(case: Case) -> Objection | None:
             span = sentence.quote.span
             if sentence.doc_id == document.id and (cut := _cut_quantity(document.text, span.start, span.end)):
                 return Objection(Reason.UNGROUNDED_NUMBER, f"The quote would cut '{cut}' in {document.id}.")
-    doubts = case.doubts if case.doubtful else NO_DOUBTS
-    for text in doubts.unstated:
+    for text in case.doubts.unstated:
         return Objection(Reason.UNGROUNDED_NUMBER, f"The question presumes '{text}', which no source states.")
-    for unit in doubts.unspoken_units:
+    for unit in case.doubts.unspoken_units:
         return Objection(Reason.UNGROUNDED_NUMBER, f"The question asks for {unit}, and no evidence speaks of any.")
     return None
 
