@@ -55,7 +55,7 @@ HELD_OUT_A_SET = 20
 SHARES = {  # how often a set is seen in one pass: strong labels more often, weak or easy ones less
     "adversarialqa_passages": 0.3,
     "covidqa": 1.0,
-    "cuad_other": 0.6,
+    "cuad_other": 1.5,
     "disflqa_squad2": 2.0,
     "doqa": 0.7,
     "fairytaleqa": 0.6,

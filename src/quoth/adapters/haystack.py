@@ -42,12 +42,17 @@ class QuothRetriever:
         tags: dict[str, Texts] | None = None,
         as_of: str | None = None,
         regions: Texts = (),
+        authors: Texts = (),
+        years: str | None = None,
+        dois: Texts = (),
         top_k: int | None = None,
     ) -> None:
         self._index = index
         self._settings = settings
         self._kind = checked_kind(kind)
-        self._filters = Filters(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of, regions=regions)
+        self._filters = Filters(
+            doc_ids, tags, document_types, as_of=as_of, regions=regions, authors=authors, years=years, dois=dois
+        )
         self._top_k = checked_most(top_k)
         self._quoth: Quoth | None = None
         self._opening = threading.Lock()
@@ -69,7 +74,7 @@ class QuothRetriever:
         """Return documents for a question. Fields in `filters` replace those given to the constructor.
 
         `filters` is a comparison of Haystack (`==` or `in`), several under `AND`, or short, {"document_type": "guide"};
-        the fields are doc_id, document_type, is_binding, as_of, regions and tags.<facet>.
+        the fields are doc_id, document_type, is_binding, as_of, author, year, doi, regions and tags.<facet>.
         """
         most = self._top_k if top_k is None else checked_most(top_k)
         narrowed = _narrowed(self._filters, filters or {})
@@ -101,6 +106,9 @@ class QuothRetriever:
             tags={facet: list(values) for facet, values in filters.tags.items()},
             as_of=filters.as_of,
             regions=[kind.value for kind in filters.regions],
+            authors=list(filters.authors),
+            years=filters.years,
+            dois=list(filters.dois),
             top_k=self._top_k,
         )
         return data
@@ -162,6 +170,12 @@ def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
                 filters = replace(filters, document_types=_texts(name, value))
             case ["as_of"]:
                 filters = replace(filters, as_of=str(value))
+            case ["author"]:
+                filters = replace(filters, authors=_texts(name, value))
+            case ["year"]:
+                filters = replace(filters, years=str(value))
+            case ["doi"]:
+                filters = replace(filters, dois=_texts(name, value))
             case ["regions"]:
                 filters = replace(filters, regions=tuple(map(checked_region, _texts(name, value))))
             case ["is_binding"] if isinstance(value, bool):
@@ -169,7 +183,10 @@ def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
             case ["tags", facet]:
                 filters = replace(filters, tags={**filters.tags, facet: _texts(name, value)})
             case _:
-                hint = "Fields: doc_id, document_type, is_binding (true or false), as_of, regions and tags.<facet>."
+                hint = (
+                    "Fields: doc_id, document_type, is_binding (true or false), as_of, author, year, doi, regions and "
+                    "tags.<facet>."
+                )
                 raise QuestionError(f"an index cannot be filtered by '{name}' = {value!r}", hint=hint)
     return filters
 

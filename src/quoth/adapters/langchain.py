@@ -36,6 +36,9 @@ class QuothRetriever(BaseRetriever):
     """The `tags` of `Quoth.retrieve`: {"crop": "canola"}. LangChain's own `tags` name runs in its traces."""
     as_of: str | None = None
     regions: Texts = ()
+    authors: Texts = ()
+    years: str | None = None
+    dois: Texts = ()
     most: int | None = None
 
     @model_validator(mode="after")
@@ -54,6 +57,9 @@ class QuothRetriever(BaseRetriever):
             tags=self.corpus_tags,
             as_of=self.as_of,
             regions=self.regions,
+            authors=self.authors,
+            years=self.years,
+            dois=self.dois,
         )
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:

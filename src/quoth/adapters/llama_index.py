@@ -41,12 +41,17 @@ class QuothRetriever(BaseRetriever):
         tags: Mapping[str, Texts] | None = None,
         as_of: str | None = None,
         regions: Texts = (),
+        authors: Texts = (),
+        years: str | None = None,
+        dois: Texts = (),
         most: int | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
         self._kind = checked_kind(kind)
-        self._filters = Filters(doc_ids=doc_ids, document_types=document_types, tags=tags, as_of=as_of, regions=regions)
+        self._filters = Filters(
+            doc_ids, tags, document_types, as_of=as_of, regions=regions, authors=authors, years=years, dois=dois
+        )
         self._most = checked_most(most)
         self._quoth = opened(index, settings)
 

@@ -40,6 +40,9 @@ def ask(
     doc: options.Docs = None,
     tag: options.Tags = None,
     document_type: options.Types = None,
+    author: options.Authors = None,
+    year: options.Years = None,
+    doi: options.Dois = None,
     as_of: options.AsOf = None,
     regions: options.Regions = None,
     answer: options.Preset = None,
@@ -56,7 +59,12 @@ def ask(
     quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))
     text = sys.stdin.read().strip() if question == "-" else question
     opened = time.perf_counter()
-    asked = quoth.explain(text, filters=options.filters_of(doc, tag, document_type, as_of=as_of, regions=regions))
+    asked = quoth.explain(
+        text,
+        filters=options.filters_of(
+            doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
+        ),
+    )
     answered = time.perf_counter()
     if as_json:
         trace = {"trace": trace_json(asked)} if why else {}
@@ -152,6 +160,9 @@ def retrieve(
     all_types: Annotated[
         bool, typer.Option("--all-types", help="Search every document type, whatever the question names.")
     ] = False,
+    author: options.Authors = None,
+    year: options.Years = None,
+    doi: options.Dois = None,
     as_of: options.AsOf = None,
     regions: options.Regions = None,
     most: Annotated[int | None, typer.Option("--max", min=1, max=100, help="At most so many passages.")] = None,
@@ -173,7 +184,9 @@ def retrieve(
     marks = [("open", time.perf_counter())]
     retrieved = quoth.explain_retrieval(
         text,
-        filters=options.filters_of(doc, tag, document_type, as_of=as_of, regions=regions),
+        filters=options.filters_of(
+            doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
+        ),
         most=most,
         done=lambda stage: marks.append((stage, time.perf_counter())),
     )

@@ -68,6 +68,16 @@ Preset = Annotated[
     str | None,
     typer.Option("--answer", metavar="HOW", help="How sure an answer must be: `careful`, `balanced` or `eager`."),
 ]
+Authors = Annotated[
+    list[str] | None, typer.Option("--author", metavar="NAME", help="Search only in documents by them; repeatable.")
+]
+Years = Annotated[
+    str | None,
+    typer.Option("--year", metavar="YEARS", help="Search only in documents of this year, or these: 2015-2020, 2015-."),
+]
+Dois = Annotated[
+    list[str] | None, typer.Option("--doi", metavar="DOI", help="Search only in the document with it; repeatable.")
+]
 Regions = Annotated[
     list[str] | None,
     typer.Option(
@@ -126,6 +136,9 @@ def filters_of(
     *,
     as_of: str | None,
     regions: Sequence[str] | None,
+    authors: Sequence[str] | None,
+    years: str | None,
+    dois: Sequence[str] | None,
 ) -> Filters:
     """Return the filters that the options name; a tag is written `crop=canola`, regions `masthead,references`."""
     facets: dict[str, tuple[str, ...]] = {}
@@ -133,7 +146,16 @@ def filters_of(
         facet, value = pair(text, option="--tag")
         facets[facet] = (*facets.get(facet, ()), value)
     kinds = [kind.strip() for text in regions or () for kind in text.split(",")]
-    return Filters(doc_ids=docs or (), tags=facets, document_types=document_types or (), as_of=as_of, regions=kinds)
+    return Filters(
+        doc_ids=docs or (),
+        tags=facets,
+        document_types=document_types or (),
+        as_of=as_of,
+        regions=kinds,
+        authors=authors or (),
+        years=years,
+        dois=dois or (),
+    )
 
 
 def open_quoth(index: str, *, config: Path | None = None, assignments: Sequence[str] | None = None) -> Quoth:

@@ -114,7 +114,7 @@ def _print_citation(number: int, citation: Citation) -> None:
         title, worth = citation.metadata.title or sentence.doc_id, _worth(citation.authority, citation.metadata)
         about = [place, place_line(title, sentence.section, sentence.page, worth)]
     else:
-        about = [place]
+        about = [place, *([citation.metadata.byline] if citation.metadata.byline else [])]
         about += [f"page {sentence.page}"] if sentence.page else []
         about += [" > ".join(sentence.section)] if sentence.section else []
     about += [citation.cells] if citation.cells else []
@@ -226,6 +226,7 @@ def print_retrieval(retrieval: Retrieval, shown: Callable[[str, str], str]) -> N
 def _print_passage(number: int, found: FoundPassage, shown: Callable[[str, str], str]) -> None:
     metadata = found.document.metadata
     title = metadata.title or found.document.id
+    title += f" ({metadata.byline})" if metadata.byline else ""
     line = place_line(title, found.passage.section, found.passage.page, _worth(found.authority, metadata))
     OUT.print(f"[cyan]\\[{number}][/cyan] [bold]{plain(line)}[/bold]")
     for replaced in found.superseded_by:

@@ -102,6 +102,9 @@ def _labelled_json(item: LabelledQuestion) -> dict[str, Any]:
             "tags": {facet: list(values) for facet, values in filters.tags.items()},
             "document_type": list(filters.document_types),
             "is_binding": filters.is_binding,
+            "author": list(filters.authors),
+            "year": filters.years,
+            "doi": list(filters.dois),
         },
     }
 

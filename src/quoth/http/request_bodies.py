@@ -38,6 +38,11 @@ class FilterBody(_Strict):
     is_binding: StrictBool | None = Field(None, description="Only in documents that bind, or only in others.")
     as_of: StrictStr | None = Field(None, description="As of this day, YYYY-MM-DD.", examples=["2022-04-01"])
     tags: dict[str, Texts] | None = Field(None, description="Only sentences with these tags, by facet.")
+    author: Texts | None = Field(None, description="Only in documents by one of these; a family name is enough.")
+    year: StrictStr | StrictInt | None = Field(
+        None, description="Only in documents of this year, or of years.", examples=[2018, "2015-2020"]
+    )
+    doi: Texts | None = Field(None, description="Only in documents with these DOIs.")
     regions: Region | list[Region] | None = Field(
         None, description="Ask these parts beside the text instead of the text.", examples=["references"]
     )

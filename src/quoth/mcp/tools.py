@@ -75,6 +75,9 @@ AsOf = Annotated[
         extra_json_schema={"format": "date"},
     ),
 ]
+Authors = Annotated[Names, about("Search only in documents by one of these authors; a family name is enough.")]
+Years = Annotated[str, about("Search only in documents published in this year (2018) or these (2015-2020, 2015-).")]
+Dois = Annotated[Names, about("Search only in the documents with these DOIs.")]
 Regions = Annotated[
     list[Literal["references", "back_matter", "masthead"]],
     about("Search these parts beside the text instead of the text: the bibliography, who funded and wrote it."),
@@ -101,6 +104,9 @@ class AskInput(JsonObject, frozen=True):
     tags: TagFilter | UnsetType = UNSET
     as_of: AsOf | UnsetType = UNSET
     regions: Regions | UnsetType = UNSET
+    authors: Authors | UnsetType = UNSET
+    years: Years | UnsetType = UNSET
+    dois: Dois | UnsetType = UNSET
 
 
 class RetrieveInput(JsonObject, frozen=True):
@@ -111,6 +117,9 @@ class RetrieveInput(JsonObject, frozen=True):
     tags: TagFilter | UnsetType = UNSET
     as_of: AsOf | UnsetType = UNSET
     regions: Regions | UnsetType = UNSET
+    authors: Authors | UnsetType = UNSET
+    years: Years | UnsetType = UNSET
+    dois: Dois | UnsetType = UNSET
 
 
 class CitationInput(JsonObject, frozen=True, forbid_unknown_fields=False):
@@ -212,7 +221,7 @@ def retrieve(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
 
 
 def _filters(arguments: Arguments) -> Filters:
-    names = ("doc_ids", "document_types", "tags", "as_of", "regions")
+    names = ("doc_ids", "document_types", "tags", "as_of", "regions", "authors", "years", "dois")
     return Filters(**{name: arguments[name] for name in names if name in arguments})
 
 

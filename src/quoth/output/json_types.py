@@ -143,6 +143,8 @@ class CitationJson(PlacedQuoteJson, frozen=True):
     authority_guessed: AuthorityGuessed | UnsetType = UNSET
     effective_date: Day | UnsetType | None = UNSET
     superseded_by: SupersededBy | UnsetType = UNSET
+    byline: Annotated[NonEmpty, about("Authors and year in short, where they are known.")] | UnsetType = UNSET
+    doi: Annotated[NonEmpty, about("Where it is known.")] | UnsetType = UNSET
     cells: Annotated[NonEmpty, about("Only of a spreadsheet: the cells that it quotes.")] | UnsetType = UNSET
     why: (
         Annotated[NonEmpty, about("Only in `nearest`: why the sentence is no answer. In Quoth's words.")] | UnsetType
@@ -329,7 +331,7 @@ class RetrievalJson(JsonObject, frozen=True):
     passages: Annotated[list[PassageJson], about("Best first.")]
     filters: Annotated[
         dict[str, Any],
-        about("Those in force, by name: doc_id, document_type, is_binding, as_of, regions, and facets of the profile."),
+        about("Those in force: doc_id, document_type, is_binding, as_of, regions, author, year, doi, and facets."),
     ]
     weights: SearchWeightsJson
     degraded: Annotated[list[str], about("Parts that failed and were done without: dense, rerank, or `shard 3 of 8`.")]

@@ -97,6 +97,8 @@ def _citation(citation: Citation) -> CitationJson:
         authority_guessed=citation.metadata.type_guessed if with_authority else UNSET,
         effective_date=citation.metadata.effective_date if with_authority else UNSET,
         superseded_by=superseded_by(supersessions(citation.metadata, sentence.section)) if with_authority else UNSET,
+        byline=citation.metadata.byline or UNSET,
+        doi=citation.metadata.doi or UNSET,
         cells=UNSET if citation.cells is None else citation.cells,
         why=UNSET if citation.why is None else citation.why,
     )
@@ -316,6 +318,9 @@ def filters_json(filters: Filters) -> dict[str, Any]:
         "is_binding": filters.is_binding,
         "as_of": filters.as_of,
         "regions": sorted(filters.regions),
+        "author": sorted(filters.authors),
+        "year": filters.years,
+        "doi": sorted(filters.dois),
         **{facet: sorted(values) for facet, values in sorted(filters.tags.items())},
     }
     return {name: value for name, value in about.items() if value not in ([], None)}

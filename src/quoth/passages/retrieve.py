@@ -99,6 +99,9 @@ def depends_on(question: Question, reader: Reader, engine: Engine) -> dict[str, 
         "is_binding": filters.is_binding,
         "as_of": filters.as_of,
         "regions": sorted(set(filters.regions)),
+        "authors": sorted(set(filters.authors)),
+        "years": filters.years,
+        "dois": sorted(set(filters.dois)),
     }
 
 

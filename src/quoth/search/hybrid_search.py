@@ -10,6 +10,7 @@ from itertools import takewhile
 import numpy as np
 
 from quoth.domain.authority import successors_of, within_successors
+from quoth.domain.publications import within_publications
 from quoth.errors import ProviderFault
 from quoth.protocols import Embedder, Reader
 from quoth.search.boosts import boost
@@ -82,14 +83,15 @@ def search_within(
     """Run one search: fuse both scores, rerank, and boost the `topk` best."""
     mode = engine.search_mode(encoded)
     terms = analysis.terms if mode != "dense" else ()
-    query = Query(vector=encoded.vector, terms=terms, candidates=engine.settings.retrieval.candidates, filters=filters)
-    candidates = reader.search(query)
-    fused = fuse(candidates, analysis, mode=mode)
+    candidates = engine.settings.retrieval.candidates
+    query = Query(encoded.vector, terms, candidates, filters=within_publications(filters, reader))
+    found = reader.search(query)
+    fused = fuse(found, analysis, mode=mode)
     # Late interaction needs the tokens of the question; without them the fused order stays.
     usable = engine.reranker is not None and engine.scorer(encoded) == engine.reranker.name
     reranked = rerank(fused, encoded=encoded, reranker=engine.reranker if usable else None, topk=topk)
     ranked = _boosted(reranked, analysis, reader=reader, engine=engine)
-    return SearchResult(encoded, candidates, fused, ranked, filters, degraded=(), notes=(), usage=None)
+    return SearchResult(encoded, found, fused, ranked, filters, degraded=(), notes=(), usage=None)
 
 
 def read_best(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from quoth.errors import QuestionError
-from quoth.types import NO_FILTERS, Filters, Question, checked_day, checked_region
+from quoth.types import NO_FILTERS, Filters, Question, checked_day, checked_region, checked_years
 
-_OWN_NAMES = frozenset({"tags", "document_type", "is_binding", "doc_id", "as_of", "regions"})
+_OWN_NAMES = frozenset({"tags", "document_type", "is_binding", "doc_id", "as_of", "regions", "author", "year", "doi"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,19 @@ def _filters(content: Mapping[str, Any]) -> Filters:
         tags={facet: _texts(values, f"filters.{facet}") for facet, values in tags.items()},
         document_types=_texts(given.get("document_type"), "filters.document_type"),
         is_binding=binding,
-        as_of=_day(given.get("as_of")),
+        as_of=_checked("as_of", given.get("as_of"), checked_day),
         regions=_regions(_texts(given.get("regions"), "filters.regions")),
+        authors=_texts(given.get("author"), "filters.author"),
+        years=_checked("year", given.get("year"), checked_years),
+        dois=_texts(given.get("doi"), "filters.doi"),
     )
 
 
-def _day(value: object) -> str | None:
+def _checked(name: str, value: object, check: Callable[[object], str]) -> str | None:
     try:
-        return None if value is None else checked_day(value)
+        return None if value is None else check(value)
     except QuestionError as error:
-        raise ValueError(f'"filters.as_of": {error}') from error
+        raise ValueError(f'"filters.{name}": {error}. {error.hint}') from error
 
 
 def _regions(values: tuple[str, ...]) -> tuple[str, ...]:

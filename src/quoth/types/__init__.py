@@ -44,6 +44,8 @@ from quoth.types.questions import (
     SubQuestion,
     checked_day,
     checked_region,
+    checked_years,
+    year_range,
 )
 from quoth.types.results import (
     Abstention,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -10,6 +11,7 @@ from enum import StrEnum
 from quoth.errors import QuestionError
 from quoth.types.text import RegionKind, Span, Tags, Vectors
 
+_YEARS = re.compile(r"\d{4}(-(\d{4})?)?|-\d{4}", re.ASCII)
 ASIDES = tuple(kind for kind in RegionKind if kind.aside)
 """The parts beside the text, which are searched only where a question asks for them."""
 
@@ -29,6 +31,11 @@ class Filters:
     """A day (`YYYY-MM-DD`): only documents in effect on it, and documents without a date."""
     regions: tuple[RegionKind, ...]
     """Only these parts beside the text; empty: the text, and none of them."""
+    authors: tuple[str, ...]
+    """Only documents by one of these; an author has all words of the name given."""
+    years: str | None
+    """Only documents published in this year (`2018`) or these years (`2015-2020`, `2015-`, `-2020`)."""
+    dois: tuple[str, ...]
 
     def __init__(
         self,
@@ -38,8 +45,11 @@ class Filters:
         is_binding: bool | None = None,
         as_of: str | date | None = None,
         regions: str | Iterable[str] = (),
+        authors: str | Iterable[str] = (),
+        years: str | int | None = None,
+        dois: str | Iterable[str] = (),
     ) -> None:
-        """Raise `QuestionError` when `as_of` is not a day, or a region is no part beside the text."""
+        """Raise `QuestionError` when `as_of` is not a day, `years` no years, or a region no part beside the text."""
         values = {
             "doc_ids": _texts(doc_ids),
             "tags": {facet: _texts(values) for facet, values in (tags or {}).items()},
@@ -47,6 +57,9 @@ class Filters:
             "is_binding": is_binding,
             "as_of": None if as_of is None else checked_day(as_of),
             "regions": tuple(map(checked_region, _texts(regions))),
+            "authors": _texts(authors),
+            "years": None if years is None else checked_years(years),
+            "dois": _texts(dois),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -62,6 +75,21 @@ def checked_day(value: object) -> str:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError as error:
         raise QuestionError(f"'{value}' is no day", hint="Write it as YYYY-MM-DD, for example 2022-04-01.") from error
+
+
+def checked_years(value: object) -> str:
+    """Return a year or a range of years as it was written. Raise `QuestionError` for anything else."""
+    text = str(value).strip()
+    if not _YEARS.fullmatch(text):
+        hint = "Write 2018, 2015-2020, 2015- (since) or -2020 (until)."
+        raise QuestionError(f"'{value}' is no year and no range of years", hint=hint)
+    return text
+
+
+def year_range(years: str) -> tuple[int, int]:
+    """Return the first and the last year of `checked_years`."""
+    first, dash, last = years.partition("-")
+    return int(first or 0), int(last or 9999) if dash else int(first)
 
 
 def checked_region(value: str) -> RegionKind:
