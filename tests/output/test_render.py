@@ -113,6 +113,8 @@ def test_a_sentence_carries_its_place_tags_and_source() -> None:
         "region": "paragraph",
         "lead": None,
         "companion_of": None,
+        "byline": "Ada Ek, 2008",
+        "doi": "10.1234/ab",
     }
 
 
@@ -128,7 +130,7 @@ def test_a_lead_and_a_companion_are_shown() -> None:
 def test_in_governance_a_sentence_carries_what_its_document_is_worth() -> None:
     result = citation_json(replace(PLAIN, authority="binding"))
 
-    assert {key: result[key] for key in list(result)[-5:]} == {
+    assert {key: result[key] for key in list(result)[-7:-2]} == {
         "document_type": "ccr",
         "authority": "binding",
         "authority_guessed": False,

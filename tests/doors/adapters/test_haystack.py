@@ -86,6 +86,9 @@ def test_a_pipeline_is_written_and_read_again(small: SmallCorpus) -> None:
         tags={"crop": "canola"},
         as_of="2026-01-01",
         regions="references",
+        authors="Ek",
+        years="2015-",
+        dois=["10.1000/1"],
         top_k=3,
     )
     pipeline = prompting(retriever)
@@ -105,6 +108,9 @@ def test_a_pipeline_is_written_and_read_again(small: SmallCorpus) -> None:
             "tags": {"crop": ["canola"]},
             "as_of": "2026-01-01",
             "regions": ["references"],
+            "authors": ["Ek"],
+            "years": "2015-",
+            "dois": ["10.1000/1"],
             "top_k": 3,
         },
     }
@@ -206,7 +212,8 @@ def test_a_day_of_a_call_is_the_day_that_is_asked_for(rules: Quoth) -> None:
         {"operator": "NOT", "conditions": []},
         {"field": "meta.page", "operator": ">", "value": 3},
         {"operator": "AND", "conditions": [equal("doc_id", "wheat.md"), equal("meta.doc_id", "canola.md")]},
-        equal("meta.author", "Ada"),
+        equal("meta.publisher", "Ada"),
+        equal("meta.year", "May"),
         equal("meta.is_binding", "yes"),
         equal("meta.as_of", "May"),
         equal("meta.regions", "footnote"),
