@@ -68,11 +68,15 @@ def test_the_index_is_that_of_a_plain_ingest_and_is_kept_up_to_date(cluster: Thr
     (corpus / "bad.pdf").write_bytes(b"%PDF-1.4 nonsense")
     output, plain, at = tmp_path / "shards", tmp_path / "plain", ("--address", cluster.address, *FEW)
     options = ("--profile", "governance")
-    wanted = run("ingest", corpus, "--index", plain, *options)
+    pages = [tmp_path / "plain.html", tmp_path / "shards.html"]
+    wanted = run("ingest", corpus, "--index", plain, "--report", pages[0], *options)
 
-    first = cluster_ingest(corpus, output, "--shards", str(SHARDS), *options, *at)
+    first = cluster_ingest(corpus, output, "--shards", str(SHARDS), "--report", str(pages[1]), *options, *at)
 
-    # The same words, the same index, and the same answers.
+    # The same words, the same report, the same index, and the same answers.
+    report, of_cluster = (page.read_text(encoding="utf-8") for page in pages)
+    assert of_cluster == report.replace(str(plain), str(output))
+    assert "bad.pdf" in of_cluster
     assert first.talk == wanted.talk.replace(str(plain), str(output))
     assert (first.code, wanted.code) == (1, 1)  # for the file that cannot be read
     assert same_answers(plain, output)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from quoth.cli import options
-from quoth.cli.indexing import print_report
+from quoth.cli.indexing import ReportPage, check_page, print_report, refusals_on, write_report
 from quoth.cluster.batch_output import AnswerFile, BatchPlan, Placement, StandardOutput
 from quoth.output.render import json_line
 from quoth.search.question_files import read_questions
@@ -125,6 +125,7 @@ def ingest(
     address: options.RayAddress = None,
     profile: options.ProfileName = None,
     prune: options.Prune = False,
+    page: ReportPage = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes that embed; if absent, one for each CPU of the cluster.")
     ] = None,
@@ -144,13 +145,15 @@ def ingest(
     """
     from quoth.cluster import ingest_driver
 
+    check_page(page)
+    given = options.overrides(config, assignments)
     plan = ingest_driver.ClusterIngest(
         paths=tuple(paths),
         output=output,
         shards=shards,
         profile=profile,
         prune=prune,
-        overrides=options.overrides(config, assignments),
+        overrides=given,
         address=address,
         workers=workers,
         gpus_per_worker=gpus_per_worker,
@@ -161,5 +164,7 @@ def ingest(
         ),
         options.progress_bars(quiet=quiet) as progress,
     ):
-        report = ingest_driver.ingest(plan, progress=progress)
+        with refusals_on(page):
+            report = ingest_driver.ingest(plan, progress=progress)
+        write_report(page, report, output, given, progress=progress)
     print_report(report, output, quiet=quiet)

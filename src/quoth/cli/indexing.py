@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from quoth.errors import NothingReadable, QuothError
 from quoth.language.display import Vocabulary
 from quoth.library import Quoth, ingest_paths
 from quoth.output.render import document_json, json_line, sentence_json
+from quoth.overrides import Overrides
 from quoth.protocols import Progress, Reader
 from quoth.types import Inspection, Refused
 from quoth.wiring import maintain_store, migrate_store, open_store
@@ -23,15 +25,18 @@ if TYPE_CHECKING:
     from quoth.documents.ingest_report import IngestReport
 
 
+ReportPage = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Write a page (HTML) about all documents, problems first."),
+]
+
+
 def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Folders or files: PDF, Word, HTML, Markdown, plain text.")],
     index: options.Index = options.DEFAULT_INDEX,
     profile: options.ProfileName = None,
     prune: options.Prune = False,
-    page: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write a page (HTML) about all documents, problems first."),
-    ] = None,
+    page: ReportPage = None,
     config: options.Config = None,
     assignments: options.Assignments = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
@@ -41,24 +46,47 @@ def ingest(
     Example: `quoth ingest guides/ --profile agriculture --report guides.html`
     """
     given = options.overrides(config, assignments)
-    if page is not None and (page.is_dir() or not page.parent.is_dir()):
-        raise QuothError(f"{page} cannot be written", hint="Name a file in a folder that exists, such as report.html.")
+    check_page(page)
     with (
         options.interruptible("the index serves what it held before; run the same command to go on"),
         options.progress_bars(quiet=quiet) as progress,
     ):
-        try:
+        with refusals_on(page):
             report = ingest_paths(paths, index, profile=profile, prune=prune, overrides=given, progress=progress)
-        except NothingReadable as error:
-            if page:
-                refused = tuple(Refused(*file, kept=False) for file in error.files)
-                _write_page(page, Inspection(None, (), refused, ()), [])
-            raise
-        if page:
-            quoth = Quoth(open_store(index, given.without_profile().store), given)
-            summary = summary_lines(report, options.location_of(index, given))
-            _write_page(page, quoth.inspect(progress=progress), summary)
+        write_report(page, report, index, given, progress=progress)
     print_report(report, options.location_of(index, given), quiet=quiet)
+
+
+def check_page(page: Path | None) -> None:
+    """Raise `QuothError` if a report cannot be written there, before the work that it reports on."""
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        raise QuothError(f"{page} cannot be written", hint="Name a file in a folder that exists, such as report.html.")
+
+
+@contextmanager
+def refusals_on(page: Path | None) -> Iterator[None]:
+    """Write the page also where no file could be read: it tells why."""
+    try:
+        yield
+    except NothingReadable as error:
+        if page:
+            refused = tuple(Refused(*file, kept=False) for file in error.files)
+            _write_page(page, Inspection(None, (), refused, ()), [])
+        raise
+
+
+def write_report(
+    page: Path | None, report: IngestReport, index: str, given: Overrides, *, progress: Progress | None
+) -> None:
+    """Write the page, if one is asked for, about all documents of the index and what this run did."""
+    if page:
+        quoth = Quoth(open_store(index, given.without_profile().store), given)
+        summary = summary_lines(report, options.location_of(index, given))
+        inspection = quoth.inspect(progress=progress)
+        known = {refused.path for refused in inspection.refused}
+        # An index of several shards does not remember what was refused.
+        here = [refused for refused in report.refused if refused.path not in known]
+        _write_page(page, replace(inspection, refused=(*inspection.refused, *here)), summary)
 
 
 def _write_page(path: Path, inspection: Inspection, run: Iterable[str]) -> None:
