@@ -113,6 +113,9 @@ def test_an_entry_comes_back_as_it_was(log: QueryLog, path: Path) -> None:
         "is_binding": True,
         "as_of": None,
         "regions": [],
+        "authors": [],
+        "years": None,
+        "dois": [],
     }
     assert row[5] == 12.75
 
