@@ -27,6 +27,8 @@ FLOORS = {
     SwapKind.POLARITY: 0.55,
     SwapKind.PLACE: 0.97,
 }
+ASKED_OF_A_KIND = 25
+"""So many questions of a kind are asked about each corpus, spread over all of them; `make stress` asks all."""
 ANSWERED = {"questions": 0.55, "premises": 0.90}
 """The share that must still be answered: of the unchanged questions, and of what their evidence states, asked back.
 
@@ -58,6 +60,12 @@ def stressed(corpus: str) -> tuple[Stressed, ...]:
     return stress_set(items(corpus), texts=texts(corpus), plan=plan(corpus))
 
 
+def sample(questions: tuple[Stressed, ...]) -> list[Stressed]:
+    """Every n-th question of each kind."""
+    by_kind = [[one for one in questions if one.kind is kind] for kind in SwapKind]
+    return [one for same in by_kind for one in same[:: -(-len(same) // ASKED_OF_A_KIND) or 1]]
+
+
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Quoth]:
     return {corpus: Quoth.open(sample_index(corpus, tmp_path_factory)) for corpus in CORPORA}
@@ -66,7 +74,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Quoth]:
 def test_every_kind_of_change_is_refused_as_often_as_its_floor_says(opened: dict[str, Quoth]) -> None:
     refused, totals = dict.fromkeys(SwapKind, 0), dict.fromkeys(SwapKind, 0)
     for corpus in CORPORA:
-        for kind, found in refusals(stressed(corpus), opened[corpus].ask).items():
+        for kind, found in refusals(sample(stressed(corpus)), opened[corpus].ask).items():
             refused[kind] += found.refused
             totals[kind] += found.total
     below = {
