@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from quoth.models.hash_embedder import HashEmbedder
+from quoth.output.document_json_types import InspectedDocumentJson
 from quoth.output.json_schema import object_schema
-from quoth.output.json_types import InspectedDocumentJson
 
 from .command_line import failed, run, write_files
 from .small_corpus import FILES, SmallCorpus

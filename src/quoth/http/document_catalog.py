@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from quoth.answer.verification import TextOf
 from quoth.library import Quoth
-from quoth.output.json_types import ListingJson
+from quoth.output.document_json_types import ListingJson
 from quoth.output.render import described_document
 from quoth.protocols import Reader
 from quoth.types import DocumentInfo

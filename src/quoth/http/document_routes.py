@@ -30,7 +30,7 @@ from quoth.http.request_bodies import UploadQuery
 from quoth.http.response_types import DocumentHereJson, DocumentsJson, ErrorJson, JobJson, JobListJson, gives
 from quoth.http.service import Service
 from quoth.http.upload_folder import checked_id, in_the_way
-from quoth.output.json_types import QuotedSpanJson
+from quoth.output.document_json_types import QuotedSpanJson
 from quoth.output.render import document_json
 from quoth.output.source_slices import LONGEST_SLICE, MOST_AROUND, check_unchanged, span_json
 from quoth.types import DocumentInfo

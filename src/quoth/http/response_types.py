@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from quoth.output.document_json_types import DocumentJson, ListingJson
 from quoth.output.json_schema import Schema, schema_components, schema_name
-from quoth.output.json_types import DocumentJson, JsonObject, ListingJson, OffsetUnit, about
+from quoth.output.json_types import JsonObject, OffsetUnit, about
 
 _COMPONENTS = "#/components/schemas/"
 Degraded = Annotated[list[str], about("Parts of the index that could not be asked; what they hold is missing here.")]

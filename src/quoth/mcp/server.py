@@ -24,8 +24,8 @@ from quoth.http.document_catalog import DocumentCatalog
 from quoth.http.response_types import ErrorDetailJson
 from quoth.library import Quoth
 from quoth.mcp.tools import INSTRUCTIONS, QuothTool, tools_for
+from quoth.output.document_json_types import DocumentJson
 from quoth.output.json_schema import Schema
-from quoth.output.json_types import DocumentJson
 
 _Context = ServerRequestContext[None]
 _Page = types.PaginatedRequestParams | None

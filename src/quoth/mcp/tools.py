@@ -13,19 +13,9 @@ from quoth.answer.verification import verify_run
 from quoth.domain.profile import parse_profile
 from quoth.http.document_catalog import DocumentCatalog, text_of
 from quoth.library import Quoth
+from quoth.output.document_json_types import ListingJson, QuotedSpanJson
 from quoth.output.json_schema import Schema, object_schema
-from quoth.output.json_types import (
-    AnswerJson,
-    Count,
-    JsonObject,
-    ListingJson,
-    NonEmpty,
-    Number,
-    QuotedSpanJson,
-    RetrievalJson,
-    about,
-    to_json,
-)
+from quoth.output.json_types import AnswerJson, Count, JsonObject, NonEmpty, Number, RetrievalJson, about, to_json
 from quoth.output.render import outcome_json, retrieval_json
 from quoth.output.source_slices import LONGEST_SLICE, MOST_AROUND, span_json
 from quoth.types import Filters

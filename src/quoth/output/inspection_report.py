@@ -13,7 +13,8 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-from quoth.output.json_types import InspectedDocumentJson, ProblemJson, to_json
+from quoth.output.document_json_types import InspectedDocumentJson, ProblemJson
+from quoth.output.json_types import to_json
 from quoth.types import InspectedDocument, Inspection, Problem, ProblemKind, Refused, RegionKind, Severity
 
 SEVERITIES = {

@@ -12,12 +12,12 @@ from msgspec import UNSET
 
 from quoth.domain.authority import supersessions
 from quoth.language.display import Vocabulary, displayed_lead, displayed_sentence
+from quoth.output.document_json_types import DocumentJson
 from quoth.output.json_types import (
     AbstentionReasonJson,
     AnswerJson,
     CitationJson,
     ConflictJson,
-    DocumentJson,
     JsonObject,
     PassageJson,
     QuoteJson,

@@ -11,7 +11,8 @@ from quoth.documents.printed_boxes import printed
 from quoth.domain.authority import authority_of, supersessions
 from quoth.domain.profile import Profile
 from quoth.errors import CorpusError, QuestionError
-from quoth.output.json_types import BoxJson, PrintedPageJson, QuotedSpanJson, to_json
+from quoth.output.document_json_types import BoxJson, PrintedPageJson, QuotedSpanJson
+from quoth.output.json_types import to_json
 from quoth.output.render import superseded_by
 from quoth.protocols import Reader
 from quoth.types import Document, Page, Sentence, Span
