@@ -17,24 +17,25 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+from asked import CHANGED, Asked, Item
+from folds import Judge, by_domain
 from jsonl import read
-from prepare import DOCUMENT_SETS, Row, copy_documents, read_rows, touches, unit
+from prepare import DOCUMENT_SETS, Row, copy_documents, read_rows, unit
 
 from quoth.answer.confidence import answer_features
 from quoth.evaluation.fitting import fit, newton
 from quoth.library import Quoth, ingest_paths
 from quoth.overrides import Overrides
 from quoth.search.logistic import ANSWER_SIGNS, SENTENCE_SIGNS, Logistic, logistic
-from quoth.types import Filters, Question, Ranked, Trace
+from quoth.types import Filters, Question, Ranked
 
 MODELS = Path(__file__).resolve().parents[1] / "src/quoth/models/shipped"
 STANDALONE = ("covidqa", "medquad", "pubmedqa_pqal", "selqa", "tatqa", "xquad_en")
 """Sets whose questions name what they are about, so that they can be asked of many documents."""
-CHANGED = ("statements", "swapped")
 DOUBTS = ("unknown", "unstated", "unspoken", "opposed")
 KNOWN = {  # by what the engine has to go by: features of a sentence, and of the answer
     "late": (("late", "lexical"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),
@@ -57,27 +58,6 @@ MOST_A_SET, MOST_CHANGED = 200, 40
 """Questions, and of each set as many statements and as many changed ones. A few weights need no more."""
 
 
-@dataclass(frozen=True)
-class Item:
-    """A question as it is asked, with its set. `gold` is empty when nothing that may be quoted answers it."""
-
-    set: str
-    question: Question
-    gold: tuple[tuple[str, int, int], ...]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What became of a question. `share` is what it counts: each set counts the same."""
-
-    item: Item
-    trace: Trace
-    share: float
-
-    def right(self, ranked: Ranked) -> bool:
-        return touches(ranked.sentence, self.item.gold)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
@@ -92,7 +72,9 @@ def main() -> int:
     fitted = {name: fit_pair(asked, *known) for name, known in KNOWN.items() if name != "late" or options.late}
     content = json.dumps(json.loads(path.read_bytes()) | fitted, indent=1, default=asdict) + "\n"
     path.write_text(content, encoding="utf-8")
-    print(f"{len(items)} questions; {content}")
+    folds = json.dumps(by_domain(asked, fit_judge), indent=1)
+    (options.work / "folds.json").write_text(folds + "\n", encoding="utf-8")
+    print(f"{len(items)} questions; {content}by domain: {folds}")
     return 0
 
 
@@ -128,14 +110,20 @@ def held_out_rows(root: Path, work: Path, name: str) -> list[Row]:
 
 
 def changed(root: Path, work: Path, name: str, form: str) -> Iterator[Item]:
-    """Yield held-out questions in another form, as `statements.py` or `swapped.py` wrote them."""
-    lines = [line for line in read(work / "data" / f"{name}.{form}.jsonl") if line["split"] == "held_out"]
+    """Yield held-out questions in another form, as `statements.py`, `swapped.py` or `clauses.py` wrote them."""
+    path = work / "data" / f"{name}.{form}.jsonl"
+    lines = [line for line in read(path) if line["split"] == "held_out"] if path.is_file() else []
     rows = {row.id: row for row in read_rows(root / name / "questions.jsonl")}
     for line in sorted(lines, key=lambda line: unit(form, line["id"] + line["question"]))[:MOST_CHANGED]:
-        row = rows.get(line["id"])  # None for a question that was asked of all documents, which has an id of its own
-        if row and row.scope:
-            gold = row.gold if line["answerable"] else ()
-            yield item(name, replace(row, question=line["question"], gold=gold), scope=row.scope, form=form)
+        if form == "clauses":
+            gold = tuple((doc, start, end) for doc, start, end in line["gold"])
+            row = Row(line["id"], line["question"], line["answerable"], tuple(line["scope"]), gold, False, True)
+            yield item(name, row, scope=row.scope, form=form)
+            continue
+        asked = rows.get(line["id"])  # None for a question that was asked of all documents, which has an id of its own
+        if asked and asked.scope:
+            gold = asked.gold if line["answerable"] else ()
+            yield item(name, replace(asked, question=line["question"], gold=gold), scope=asked.scope, form=form)
 
 
 def item(name: str, row: Row, *, scope: Sequence[str], form: str) -> Item:
@@ -190,15 +178,12 @@ def answer_model(asked: Sequence[Asked], names: Sequence[str], of_sentences: Log
     """Fit to all forms of questions; then let the probabilities hold for those that people asked."""
     rows, chances = [], []
     for one in asked:
-        judged = [judged_by(of_sentences, ranked) for ranked in one.trace.ranked]
-        features = answer_features(judged, one.trace.analysis, one.trace.encoded)
-        features |= {name: one.trace.confidence.features[name] for name in DOUBTS}
+        features, right = features_of(one, of_sentences)
         rows.append({name: features[name] for name in names})
-        right = one.right(max(judged, key=lambda ranked: ranked.relevance))
         chances.append(1.0 if right else UNLABELLED if one.item.gold else 0.0)
     shares = np.array([one.share for one in asked])
     model = fit(rows, chances, shares=shares.tolist(), signs=ANSWER_SIGNS, ridge=RIDGE, prior=None)
-    of_people = np.array([not one.item.question.id.endswith(CHANGED) for one in asked])
+    of_people = np.array([one.of_people for one in asked])
     odds = np.array([model.log_odds(features) for features in rows])[of_people]
     (shift,) = newton(
         np.ones((len(odds), 1)),
@@ -209,6 +194,25 @@ def answer_model(asked: Sequence[Asked], names: Sequence[str], of_sentences: Log
         offset=odds,
     )
     return replace(model, intercept=round(model.intercept + float(shift), 4))
+
+
+def features_of(one: Asked, of_sentences: Logistic) -> tuple[dict[str, float], bool]:
+    """Return the features of an answer under a model for sentences, and whether its best sentence is right."""
+    judged = [judged_by(of_sentences, ranked) for ranked in one.trace.ranked]
+    features = answer_features(judged, one.trace.analysis, one.trace.encoded)
+    features |= {name: one.trace.confidence.features[name] for name in DOUBTS}
+    return features, one.right(max(judged, key=lambda ranked: ranked.relevance))
+
+
+def fit_judge(asked: Sequence[Asked]) -> Judge:
+    """Fit the models for questions that the reader judges, and return what they make of a question."""
+    models = fit_pair(asked, *KNOWN["reader"])
+
+    def judge(one: Asked) -> tuple[float, bool]:
+        features, right = features_of(one, models["sentence"])
+        return logistic(models["answer"].log_odds(features)), right
+
+    return judge
 
 
 def judged_by(model: Logistic, ranked: Ranked) -> Ranked:

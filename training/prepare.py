@@ -46,7 +46,7 @@ DOCUMENT_SETS = {  # how many questions of each are used at most
     "disflqa_squad2": 1151,
     "squad2_rhine": 498,
     "xquad_en": 1231,
-    "cuad_other": 2500,
+    "cuad_other": 5000,
 }
 PAIR_SETS = {
     "iirc_pairs": 5200,
@@ -106,16 +106,20 @@ def document_groups(source: Path, work: Path) -> Iterator[dict[str, Any]]:
     rows = [row for row in rows if row.id in splits]
     corpus = work / "docs" / source.name
     copy_documents(source / "docs", corpus, {doc for row in rows for doc in row.scope})
-    index = work / "indexes" / source.name
-    words_alone = {"embedding.model_name": "hash", "retrieval.mode": "lexical", "rerank.kind": "none"}
-    ingest_paths([corpus], index, profile="general", overrides=Overrides({}, {}, words_alone))
-    settings = {**words_alone, "decision.abstain": False, "rerank.topk": 3 * CANDIDATES}
-    quoth = Quoth.open(index, settings=settings)
+    quoth = words_index(corpus, work / "indexes" / source.name)
     for row in rows:
         yield {"split": splits[row.id], **group(row, quoth, scope=row.scope)}
         if source.name in STANDALONE and row.answerable:
             kind = "open" if unit("open", row.id) < 0.5 else "away"
             yield {"split": splits[row.id], **group(row, quoth, scope=(), kind=kind)}
+
+
+def words_index(corpus: Path, index: Path) -> Quoth:
+    """Read documents into an index that words alone search, and open it to see all that it finds."""
+    words_alone = {"embedding.model_name": "hash", "retrieval.mode": "lexical", "rerank.kind": "none"}
+    ingest_paths([corpus], index, profile="general", overrides=Overrides({}, {}, words_alone))
+    settings = {**words_alone, "decision.abstain": False, "rerank.topk": 3 * CANDIDATES}
+    return Quoth.open(index, settings=settings)
 
 
 def read_rows(path: Path) -> Iterator[Row]:

@@ -102,6 +102,32 @@ def test_training_prepares_groups_and_changed_questions(tmp_path: Path) -> None:
     assert [one["answer"] for one in made[0]["candidates"] if one["label"]] == [[0, 7]]
 
 
+def test_training_makes_questions_of_the_rules_in_documents(tmp_path: Path) -> None:
+    docs = tmp_path / "train" / "cuad_other" / "docs"
+    docs.mkdir(parents=True)
+    rules = {
+        "lease.txt": "Tenant shall not sublet the entire apartment. The rent is due on Monday. Rain fell all day.\n",
+        "hire.txt": "Tenant must return every rented bicycle promptly. The shop closes at noon.\n",
+    }
+    for name, text in rules.items():
+        (docs / name).write_text(text, encoding="utf-8")
+    work = tmp_path / "work"
+    (work / "data").mkdir(parents=True)
+
+    python("training/clauses.py", "--work", work, "--root", tmp_path / "train", "cuad_other")
+
+    path = work / "data" / "cuad_other.clauses.jsonl"
+    groups = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    own = {group["scope"][0]: group for group in groups if group["answerable"]}
+    assert set(own) == set(rules)
+    for name, group in own.items():
+        ((doc_id, start, end),) = group["gold"]
+        (right,) = [one["text"] for one in group["candidates"] if one["label"]]
+        assert (doc_id, right) == (name, rules[name][start:end])
+        assert group["question"] != right
+    assert not any(one["label"] for group in groups if not group["answerable"] for one in group["candidates"])
+
+
 def test_the_benchmark_exports_the_sample_and_answers_over_its_pipe(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
