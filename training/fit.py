@@ -81,12 +81,11 @@ def main() -> int:
 def held_out(root: Path, work: Path) -> Iterator[Item]:
     rows = {name: held_out_rows(root, work, name) for name in DOCUMENT_SETS}
     for name in DOCUMENT_SETS:
-        documents = {doc for row in rows[name] for doc in row.scope}
+        items = [item(name, row, scope=row.scope, form="scoped") for row in rows[name]]
+        items += [one for form in CHANGED for one in changed(root, work, name, form)]
+        documents = {doc.removeprefix(f"{name}/") for one in items for doc in one.question.filters.doc_ids}
         copy_documents(root / name / "docs", work / "held_out" / name, documents)
-        for row in rows[name]:
-            yield item(name, row, scope=row.scope, form="scoped")
-        for form in CHANGED:
-            yield from changed(root, work, name, form)
+        yield from items
     others = sorted(
         path.relative_to(work / "held_out").as_posix() for path in (work / "held_out").rglob("*") if path.is_file()
     )
