@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, TypeVar
@@ -30,6 +31,8 @@ from quoth.types import (
     Document,
     DocumentInfo,
     Filters,
+    FindResult,
+    FoundDocument,
     IndexInfo,
     Inspection,
     Outcome,
@@ -190,6 +193,36 @@ class Quoth:
         if (log := open_query_log(engine.settings)) is not None:
             log.record(retrieved.retrieval, time=datetime.now(UTC).isoformat(), milliseconds=1000 * taken)
         return retrieved
+
+    def find(
+        self,
+        pattern: str,
+        *,
+        regex: bool = False,
+        near: int | None = None,
+        case: bool = False,
+        filters: Filters = NO_FILTERS,
+        most: int | None = None,
+    ) -> FindResult:
+        """Return every document that holds the words of `pattern`, or matches it as a regular expression.
+
+        See `compile_pattern` for `regex`, `near` and `case`. All matches are counted, and the places of the first
+        `most` are given. Loads no model.
+        """
+        from quoth.search.find_matches import find_matches  # questions do not need it
+        from quoth.search.patterns import compile_pattern
+
+        compiled = compile_pattern(pattern, regex=regex, near=near, case=case)
+
+        def find(reader: Reader) -> FindResult:
+            left, documents = most, []
+            for found in find_matches(compiled, filters, reader=reader):
+                matches = tuple(islice(found.matches, left))
+                left = None if left is None else left - len(matches)
+                documents.append(FoundDocument(found.info.id, found.info.sha256, found.count, matches))
+            return FindResult(tuple(documents), reader.missing)
+
+        return self.read(find)
 
     def answer_each(
         self,
