@@ -203,11 +203,13 @@ class Quoth:
         case: bool = False,
         filters: Filters = NO_FILTERS,
         most: int | None = None,
+        seconds: float | None = None,
     ) -> FindResult:
         """Return every document that holds the words of `pattern`, or matches it as a regular expression.
 
         See `compile_pattern` for `regex`, `near` and `case`. All matches are counted, and the places of the first
-        `most` are given. Loads no model.
+        `most` are given. Loads no model. Raise `QuestionError` for a pattern that cannot be looked for, and when it
+        takes longer than `seconds`.
         """
         from quoth.search.find_matches import find_matches  # questions do not need it
         from quoth.search.patterns import compile_pattern
@@ -216,7 +218,7 @@ class Quoth:
 
         def find(reader: Reader) -> FindResult:
             left, documents = most, []
-            for found in find_matches(compiled, filters, reader=reader):
+            for found in find_matches(compiled, filters, reader=reader, seconds=seconds):
                 matches = tuple(islice(found.matches, left))
                 left = None if left is None else left - len(matches)
                 documents.append(FoundDocument(found.info.id, found.info.sha256, found.count, matches))

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from quoth.cli import options
+from quoth.language.display import one_line
 from quoth.types import Match
 
 _AT_ONCE = 200
@@ -85,8 +86,6 @@ def _count_line(doc_id: str, sha256: str, count: int, *, as_json: bool) -> str:
         from quoth.output.render import json_line
 
         return json_line(count_json(doc_id, sha256, count))
-    from quoth.cli.terminal import one_line
-
     return f"{count:>7}  {one_line(doc_id)}"
 
 
@@ -99,8 +98,6 @@ def _json_lines(doc_id: str, sha256: str, _count: int, matches: Iterable[Match])
 
 def _lines(doc_id: str, _sha256: str, count: int, matches: Iterable[Match]) -> Iterator[str]:
     """Yield the document, then a line for each match: its place, and the words around it with the match in bold."""
-    from quoth.cli.terminal import one_line
-
     yield f"{typer.style(one_line(doc_id), fg='cyan', bold=True)} ({count:,})"
     for match in matches:
         start, end = match.quote.span.start, match.quote.span.end
@@ -123,6 +120,4 @@ def _place(match: Match) -> Iterator[str]:
 
 def _flat(text: str) -> str:
     """Return a text on one line, with a space where it begins or ends with white space."""
-    from quoth.cli.terminal import one_line
-
     return f"{' ' * text[:1].isspace()}{one_line(text)}{' ' * text[-1:].isspace()}" if text.strip() else text and " "

@@ -53,7 +53,7 @@ def marks_of(word: str) -> set[str]:
 
 
 def _break(word: str, at: int) -> str:
-    """Return what a line end may put before the character at `at`: a hyphen between letters, nothing behind a hyphen."""
+    """Return what a line end may put before the character at `at`: a hyphen between letters, none behind a hyphen."""
     if word[at - 1] == "-":
         return _LINE_END
     halves = word[max(0, at - _SHORTEST_HALF) : at] + word[at : at + _SHORTEST_HALF]

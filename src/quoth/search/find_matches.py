@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 from quoth.domain.document_filters import document_passes, has_tags
 from quoth.domain.publications import within_publications
-from quoth.errors import CorpusError
+from quoth.errors import CorpusError, QuestionError
 from quoth.protocols import Reader
 from quoth.search.patterns import EncodedText, Pattern
 from quoth.types import DocumentInfo, Filters, Match, Quote, Sentence, Span
@@ -30,14 +31,19 @@ class DocumentMatches:
     matches: Iterator[Match]
 
 
-def find_matches(pattern: Pattern, filters: Filters, *, reader: Reader) -> Iterator[DocumentMatches]:
+def find_matches(
+    pattern: Pattern, filters: Filters, *, reader: Reader, seconds: float | None = None
+) -> Iterator[DocumentMatches]:
     """Yield every document that holds the pattern, ordered by id.
 
     With a filter by tags or regions, only matches in sentences that pass it count. Raise `CorpusError` when a document
-    that the filters name does not exist.
+    that the filters name does not exist, and `QuestionError` after `seconds`.
     """
+    started = time.monotonic()
     for batch in _batches(_searched(filters, reader)):
         for doc_id, data in reader.texts(batch.keys()):
+            if seconds is not None and time.monotonic() - started > seconds:
+                raise QuestionError(f"it took longer than {seconds:g} s", hint="Search in fewer documents.")
             text = EncodedText(data)
             starts, ends = array("q"), array("q")  # a pattern may match millions of times
             for start, end in pattern.spans(text):
