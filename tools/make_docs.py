@@ -28,7 +28,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import typer.main
 
 from http_reference import http_part
-from quoth.cli import app
+from quoth.cli import make_app
 from quoth.domain.profile import load_profile, profile_names
 from quoth.output.json_schema import published_schemas
 from quoth.overrides import NOT_SETTINGS
@@ -326,7 +326,7 @@ def profiles_part() -> str:
 
 def cli_part() -> str:
     """Every command with its arguments, options, defaults and examples."""
-    commands = dict(_commands(typer.main.get_command(app), ""))
+    commands = dict(_commands(typer.main.get_command(make_app()), ""))
     lines = ["| command | what it does |", "|---|---|"]
     for name, command in commands.items():
         first = " ".join(command.help.split("\n\n")[0].split())

@@ -15,7 +15,6 @@ from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, TypeVar
 
-from quoth.answer import ask as read_path
 from quoth.documents.printed_boxes import printed
 from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_profile
 from quoth.errors import NoIndex, QuestionError, ShardLost
@@ -165,10 +164,10 @@ class Quoth:
 
     def explain(self, question: str | Question, *, filters: Filters = NO_FILTERS, done: Stage = silent) -> AskResult:
         """Return the outcome with a trace of every stage. Call `done` with the name of each finished stage."""
+        from quoth.answer.ask import ask  # reading documents does not need it
+
         asked = _question(question, filters)
-        return self.read(
-            lambda reader: read_path.ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done)
-        )
+        return self.read(lambda reader: ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done))
 
     def retrieve(
         self, question: str | Question, *, filters: Filters = NO_FILTERS, most: int | None = None
