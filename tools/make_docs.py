@@ -174,6 +174,12 @@ SESSIONS: Mapping[str, Sequence[Shown]] = {
         Shown('quoth ask "How many days do I have to appeal a denial to the Board?" --index rules', quotes=1),
         Shown('quoth ask "What was the regular assessment in 2017?" --index rules', quotes=1),
     ),
+    "session-find": (
+        Shown("quoth ingest examples/governance --profile governance --index rules"),
+        Shown('quoth find "thirty (30) days" --index rules'),
+        Shown("quoth find fence height --near 4 --type ccr --type amendment --index rules"),
+        Shown("quoth find --regex '\\$[0-9,]+' --count --index rules"),
+    ),
     "session-retrieval": (
         Shown("quoth ingest examples/governance --profile governance --index rules"),
         Shown('quoth retrieve "How high may a fence in the rear yard be?" --index rules --max 2'),
