@@ -176,8 +176,8 @@ SESSIONS: Mapping[str, Sequence[Shown]] = {
     ),
     "session-find": (
         Shown("quoth ingest examples/governance --profile governance --index rules"),
-        Shown('quoth find "thirty (30) days" --index rules'),
-        Shown("quoth find fence height --near 4 --type ccr --type amendment --index rules"),
+        Shown('quoth find "thirty (30) days" --max 3 --index rules'),
+        Shown("quoth find owner appeal --near 3 --index rules"),
         Shown("quoth find --regex '\\$[0-9,]+' --count --index rules"),
     ),
     "session-retrieval": (
