@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from starlette.testclient import TestClient
 
 from documents.formats.pdf_files import Sheet, lines, pdf
 from quoth import Filters, Quoth
 from quoth.errors import CorpusError, QuestionError
+from quoth.http.document_catalog import DocumentCatalog
+from quoth.mcp.tools import tools_for
 from quoth.output.json_schema import object_schema
-from quoth.output.match_json import MatchCountJson, MatchJson
+from quoth.output.match_json import FoundJson, MatchCountJson, MatchJson
 
 from .command_line import PATIENCE, Ran, failed, run, start, write_files
+from .http.serving import opened, plan
 from .small_corpus import SmallCorpus
 
 PAGES = (
@@ -223,3 +228,48 @@ def test_python_gets_the_same_as_values(quoth: Quoth, index: Path) -> None:
         quoth.find("lime", filters=Filters(doc_ids="no.md"))
     with pytest.raises(QuestionError, match="took longer"):
         quoth.find("lime", seconds=-1)
+
+
+@pytest.fixture(scope="module")
+def client(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with opened(plan(index, tmp_path_factory.mktemp("state"))) as one:
+        yield one
+
+
+def test_http_gives_the_matches_of_the_command_line(client: TestClient, index: Path) -> None:
+    found = client.post("/find", json={"pattern": "lime", "max_matches": 5}).json()
+
+    Draft202012Validator(object_schema(FoundJson)).validate(found)
+    assert (found["count"], len(found["matches"]), found["missing_shards"]) == (8, 5, [])
+    assert found["matches"] == find(index, "lime", "--json", "--max", "5").objects
+    assert found["documents"] == find(index, "lime", "--count", "--json").objects
+    narrowed = {"pattern": "lime raises", "near": 2, "filters": {"document_type": "guide"}, "doc_scope": ["one.md"]}
+    assert client.post("/find", json=narrowed).json()["count"] == 1
+    assert client.post("/find", json={"pattern": "LIME", "case": True}).json()["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"pattern": ""}, 422),
+        ({"pattern": " "}, 422),
+        ({"pattern": "(", "regex": True}, 422),
+        ({"pattern": "lime", "near": 0}, 422),
+        ({"pattern": "lime", "max_matches": 1_001}, 422),
+        ({"pattern": "lime", "doc_scope": ["no.md"]}, 404),
+    ],
+)
+def test_http_says_what_is_wrong_with_a_pattern(client: TestClient, body: dict[str, Any], status: int) -> None:
+    reply = client.post("/find", json=body)
+
+    assert reply.status_code == status
+    assert reply.json()["error"]["hint"]
+
+
+def test_agents_read_the_words_around_each_match(quoth: Quoth) -> None:
+    tool = next(tool for tool in tools_for(quoth, DocumentCatalog(quoth)) if tool.name == "find")
+    found = tool.call({"pattern": "raises", "doc_ids": ["one.md"], "limit": 1})
+
+    Draft202012Validator(tool.output).validate(found)
+    [text] = tool.texts(found)
+    assert text.startswith('1 matches in 1 documents; the first 1 follow.\n- one.md: 1\n\n[1] "Lime raises the pH."')
