@@ -16,7 +16,7 @@ import typer.main
 import yaml
 
 import quoth.errors
-from quoth.cli import app
+from quoth.cli import make_app
 from quoth.domain.profile import parse_profile
 from quoth.errors import QuothError
 from quoth.overrides import NO_OVERRIDES
@@ -93,7 +93,7 @@ def test_every_file_that_is_named_exists(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_is_one_that_quoth_knows(name: str) -> None:
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(make_app())
     for words in commands(name):
         command, rest = group.commands.get(words[0]), iter(words[1:])
         if hasattr(command, "commands"):  # `keys add`

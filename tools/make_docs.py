@@ -28,7 +28,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import typer.main
 
 from http_reference import http_part
-from quoth.cli import app
+from quoth.cli import make_app
 from quoth.domain.profile import load_profile, profile_names
 from quoth.output.json_schema import published_schemas
 from quoth.overrides import NOT_SETTINGS
@@ -173,6 +173,12 @@ SESSIONS: Mapping[str, Sequence[Shown]] = {
         Shown("quoth ingest examples/governance --profile governance --index rules"),
         Shown('quoth ask "How many days do I have to appeal a denial to the Board?" --index rules', quotes=1),
         Shown('quoth ask "What was the regular assessment in 2017?" --index rules', quotes=1),
+    ),
+    "session-find": (
+        Shown("quoth ingest examples/governance --profile governance --index rules"),
+        Shown('quoth find "thirty (30) days" --max 3 --index rules'),
+        Shown("quoth find owner appeal --near 3 --index rules"),
+        Shown("quoth find --regex '\\$[0-9,]+' --count --index rules"),
     ),
     "session-retrieval": (
         Shown("quoth ingest examples/governance --profile governance --index rules"),
@@ -326,7 +332,7 @@ def profiles_part() -> str:
 
 def cli_part() -> str:
     """Every command with its arguments, options, defaults and examples."""
-    commands = dict(_commands(typer.main.get_command(app), ""))
+    commands = dict(_commands(typer.main.get_command(make_app()), ""))
     lines = ["| command | what it does |", "|---|---|"]
     for name, command in commands.items():
         first = " ".join(command.help.split("\n\n")[0].split())

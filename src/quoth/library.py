@@ -10,11 +10,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, TypeVar
 
-from quoth.answer import ask as read_path
 from quoth.documents.printed_boxes import printed
 from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_profile
 from quoth.errors import NoIndex, QuestionError, ShardLost
@@ -30,6 +30,8 @@ from quoth.types import (
     Document,
     DocumentInfo,
     Filters,
+    FindResult,
+    FoundDocument,
     IndexInfo,
     Inspection,
     Outcome,
@@ -162,10 +164,10 @@ class Quoth:
 
     def explain(self, question: str | Question, *, filters: Filters = NO_FILTERS, done: Stage = silent) -> AskResult:
         """Return the outcome with a trace of every stage. Call `done` with the name of each finished stage."""
+        from quoth.answer.ask import ask  # reading documents does not need it
+
         asked = _question(question, filters)
-        return self.read(
-            lambda reader: read_path.ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done)
-        )
+        return self.read(lambda reader: ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done))
 
     def retrieve(
         self, question: str | Question, *, filters: Filters = NO_FILTERS, most: int | None = None
@@ -190,6 +192,38 @@ class Quoth:
         if (log := open_query_log(engine.settings)) is not None:
             log.record(retrieved.retrieval, time=datetime.now(UTC).isoformat(), milliseconds=1000 * taken)
         return retrieved
+
+    def find(
+        self,
+        pattern: str,
+        *,
+        regex: bool = False,
+        near: int | None = None,
+        case: bool = False,
+        filters: Filters = NO_FILTERS,
+        most: int | None = None,
+        seconds: float | None = None,
+    ) -> FindResult:
+        """Return every document that holds the words of `pattern`, or matches it as a regular expression.
+
+        See `compile_pattern` for `regex`, `near` and `case`. All matches are counted, and the places of the first
+        `most` are given. Loads no model. Raise `QuestionError` for a pattern that cannot be looked for, and when it
+        takes longer than `seconds`.
+        """
+        from quoth.search.find_matches import find_matches  # questions do not need it
+        from quoth.search.patterns import compile_pattern
+
+        compiled = compile_pattern(pattern, regex=regex, near=near, case=case)
+
+        def find(reader: Reader) -> FindResult:
+            left, documents = most, []
+            for found in find_matches(compiled, filters, reader=reader, seconds=seconds):
+                matches = tuple(islice(found.matches, left))
+                left = None if left is None else left - len(matches)
+                documents.append(FoundDocument(found.info.id, found.info.sha256, found.count, matches))
+            return FindResult(tuple(documents), reader.missing)
+
+        return self.read(find)
 
     def answer_each(
         self,

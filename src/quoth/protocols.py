@@ -115,6 +115,12 @@ class Reader(Protocol):
 
     def document(self, doc_id: str) -> Document | None: ...
 
+    def texts(self, ids: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield id and canonical text, encoded as UTF-8, of each document of `ids` that exists, ordered by id.
+
+        All of them are read at once: ask for no more than fits into memory.
+        """
+
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         """Return every document, or those of `ids` that exist, ordered by id."""
 

@@ -13,7 +13,7 @@ import yaml
 
 from deploy.dockerfile import DOCKERFILE, ROOT, stages
 from deploy.manifests import HOME, OVERLAYS, containers, rendered, seen_by
-from quoth.cli import app
+from quoth.cli import make_app
 from quoth.overrides import NOT_SETTINGS, environment_settings, with_strings
 from quoth.settings import Settings
 
@@ -50,7 +50,7 @@ STARTED = list(started())
 
 @pytest.mark.parametrize(("words", "variables"), STARTED)
 def test_the_command_exists_with_its_options(words: list[str], variables: dict[str, str]) -> None:
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(make_app())
     command = group.commands[words[0]]
     options = {spelling: one for one in command.params for spelling in (*one.opts, *one.secondary_opts)}
     rest = iter(words[1:])

@@ -21,7 +21,7 @@ import yaml
 
 from deploy.manifests import ROOT, Manifest, read
 from quoth import __version__
-from quoth.cli import app
+from quoth.cli import make_app
 from quoth.cluster import serving
 from quoth.overrides import environment_settings, with_strings, with_values
 from quoth.settings import Settings
@@ -309,7 +309,7 @@ WORK = ("ingest", "batch")
 @pytest.mark.parametrize("what", WORK)
 def test_the_command_of_a_job_exists_with_its_options(what: str) -> None:
     program, group, name, *rest = shlex.split(of_kind("RayJob")[f"quoth-cluster-{what}"]["spec"]["entrypoint"])
-    known: Any = typer.main.get_command(app)
+    known: Any = typer.main.get_command(make_app())
     command = known.commands[group].commands[name]
     options = {spelling: one for one in command.params for spelling in (*one.opts, *one.secondary_opts)}
     words = iter(rest)

@@ -190,6 +190,23 @@ class StoreContract:
         assert (info.profile_name, info.profile_source) == PROFILE
         assert info.model == HashEmbedder().identity
 
+    def test_texts_come_by_id_as_the_bytes_of_the_documents(self, indexed: Store) -> None:
+        with indexed.read() as reader:
+            ids = [info.id for info in reader.documents()]
+            documents = [document for doc_id in ids if (document := reader.document(doc_id))]
+            wanted = [*reversed(ids), "not there.md", "lone \udc80.md"]
+
+            assert list(reader.texts(wanted)) == [(one.id, one.text.encode("utf-8")) for one in documents]
+            assert list(reader.texts([])) == []
+
+    def test_a_text_with_odd_characters_comes_back_as_it_was(self, new_store: NewStore) -> None:
+        odd = split("odd.md", "A \0 and a \ufdd0 stay,\r\nand 🌾 too.")
+        store = new_store()
+        write(store, [odd])
+
+        with store.read() as reader:
+            assert list(reader.texts(["odd.md"])) == [("odd.md", odd.document.text.encode("utf-8"))]
+
     def test_documents_are_listed_by_id(self, indexed: Store) -> None:
         with indexed.read() as reader:
             assert [item.id for item in reader.documents()] == [

@@ -7,12 +7,12 @@ import io
 import os
 import sys
 from functools import cache
+from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from quoth.cli import answering, cluster, evaluating, indexing, inspecting, keys, servers, watching
 from quoth.errors import QuothError
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -52,39 +52,58 @@ def _abandon_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-app = typer.Typer(
-    name="quoth",
-    cls=_Edge,
-    help="Answers in the very words of your documents, cited by exact offsets, or an honest abstention.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-)
-app.command("ingest")(indexing.ingest)
-app.command("watch")(watching.watch)
-app.command("ask")(answering.ask)
-app.command("retrieve")(answering.retrieve)
-app.command("batch")(answering.batch)
-app.command("verify")(inspecting.verify)
-app.command("eval")(evaluating.evaluate_questions)
-app.command("calibrate")(evaluating.calibrate)
-app.command("fit")(evaluating.fit)
-app.command("check")(evaluating.check)
-app.command("remove")(indexing.remove)
-app.command("migrate")(indexing.migrate)
-app.command("maintain")(indexing.maintain)
-app.command("docs")(inspecting.docs)
-app.command("show")(inspecting.show)
-app.command("status")(inspecting.status)
-app.command("export")(indexing.export)
-app.command("serve")(servers.serve)
-app.command("mcp")(servers.serve_mcp)
-app.add_typer(cluster.app, name="cluster")
-app.add_typer(keys.app, name="keys")
-app.command("demo")(answering.demo)
+_COMMANDS = {
+    "ingest": ("indexing", "ingest"),
+    "watch": ("watching", "watch"),
+    "ask": ("answering", "ask"),
+    "retrieve": ("answering", "retrieve"),
+    "find": ("finding", "find"),
+    "batch": ("answering", "batch"),
+    "verify": ("inspecting", "verify"),
+    "eval": ("evaluating", "evaluate_questions"),
+    "calibrate": ("evaluating", "calibrate"),
+    "fit": ("evaluating", "fit"),
+    "check": ("evaluating", "check"),
+    "remove": ("indexing", "remove"),
+    "migrate": ("indexing", "migrate"),
+    "maintain": ("indexing", "maintain"),
+    "docs": ("inspecting", "docs"),
+    "show": ("inspecting", "show"),
+    "status": ("inspecting", "status"),
+    "export": ("indexing", "export"),
+    "serve": ("servers", "serve"),
+    "mcp": ("servers", "serve_mcp"),
+    "cluster": ("cluster", "app"),
+    "keys": ("keys", "app"),
+    "demo": ("answering", "demo"),
+}
+"""The commands, in the order of the help: the module that each is in, and its function or group there."""
 
 
-@app.callback(invoke_without_command=True)
+def make_app(only: str | None = None) -> typer.Typer:
+    """Return the command line with every command, or with `only` one.
+
+    Importing and building all of them takes longer than many a command.
+    """
+    app = typer.Typer(
+        name="quoth",
+        cls=_Edge,
+        help="Answers in the very words of your documents, cited by exact offsets, or an honest abstention.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for name, (module, attribute) in _COMMANDS.items():
+        if only in {None, name}:
+            command = getattr(import_module(f"quoth.cli.{module}"), attribute)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name)
+            else:
+                app.command(name)(command)
+    return app
+
+
 def _root(version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True)) -> None:
     if version:
         from quoth import __version__
@@ -94,9 +113,9 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 
 @cache
-def _command() -> Any:  # noqa: ANN401 - typer has no public type for it
-    """Build the command line; a process that runs several commands builds it once."""
-    return typer.main.get_command(app)
+def _command(only: str | None) -> Any:  # noqa: ANN401 - typer has no public type for it
+    """Build the command line; a process that runs several commands builds each once."""
+    return typer.main.get_command(make_app(only))
 
 
 def main() -> None:
@@ -107,7 +126,9 @@ def main() -> None:
             stream.reconfigure(
                 encoding="utf-8", errors="surrogateescape" if stream is sys.stdin else "backslashreplace"
             )
-    _command()()
+    # For completion and help, which name every command, all of them are built.
+    named = sys.argv[1] if sys.argv[1:] and "_QUOTH_COMPLETE" not in os.environ else ""
+    _command(named if named in _COMMANDS else None)()
 
 
 def _with_default_index(arguments: list[str]) -> list[str]:

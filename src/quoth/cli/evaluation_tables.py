@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from quoth.cli import options
-from quoth.cli.terminal import OUT, one_line, plain, print_table
+from quoth.cli.terminal import OUT, plain, print_table
 from quoth.errors import QuestionError, SettingsError
 from quoth.evaluation.calibrate import Calibration
 from quoth.evaluation.certification import ThresholdTest
@@ -22,6 +22,7 @@ from quoth.evaluation.fit_quality import FOLDS, HeldOut
 from quoth.evaluation.labelled_questions import reporting
 from quoth.evaluation.report import GROUPS, shown, unmeasured
 from quoth.evaluation.retrieval_trials import RetrievalTrial, quality_rows, recall_rows, statuses_json
+from quoth.language.display import one_line
 from quoth.library import Quoth
 from quoth.output.render import json_line
 from quoth.passages import quality as measured

@@ -101,7 +101,7 @@ def _write_page(path: Path, inspection: Inspection, run: Iterable[str]) -> None:
 
 def print_report(report: IngestReport, index: str, *, quiet: bool) -> None:
     """Print the counts and the refused files; exit with 1 when a file was refused."""
-    from quoth.cli.terminal import one_line  # a file's name or a library's message may hold control characters
+    from quoth.language.display import one_line  # a file's name or a library's message may hold control characters
 
     if not quiet:
         for line in summary_lines(report, index):
@@ -111,7 +111,7 @@ def print_report(report: IngestReport, index: str, *, quiet: bool) -> None:
 
 def refused_lines(report: IngestReport) -> Iterator[str]:
     """Yield a line for each refused file."""
-    from quoth.cli.terminal import one_line
+    from quoth.language.display import one_line
 
     kept = "; the index keeps what it held of it before"
     for refused in report.refused:
@@ -276,7 +276,8 @@ def migrate(
 
 
 def _print_maintenance(report: dict[str, Any]) -> None:
-    from quoth.cli.terminal import OUT, one_line, print_table
+    from quoth.cli.terminal import OUT, print_table
+    from quoth.language.display import one_line
 
     def print_line(line: str, style: str | None = None) -> None:
         OUT.print(one_line(line), style=style, markup=False, highlight=False)

@@ -25,7 +25,7 @@ from quoth.documents.formats.recognition import recognise, recognised
 from quoth.documents.worker.pool import Extraction
 from quoth.errors import QuothError, UnreadableFile
 from quoth.evaluation.judgements import texts_of
-from quoth.language.display import Vocabulary
+from quoth.language.display import Vocabulary, one_line
 from quoth.library import Quoth
 from quoth.output.render import document_json, json_line, main_tags, passage_json, quotes_json, sentence_json
 from quoth.types import Document, DocumentInfo, Passage, Sentence, Span
@@ -196,8 +196,6 @@ def _show_about(document: Document, info: DocumentInfo, *, as_json: bool) -> Non
     if as_json:
         typer.echo(json_line(about))
         return
-    from quoth.cli.terminal import one_line
-
     for key, value in about.items():
         if value not in (None, [], {}) and (key != "type_guessed" or value):
             typer.echo(f"{key:<15} {one_line(str(value))}")

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from quoth.domain.authority import supersessions
+from quoth.language.display import one_line
 from quoth.output.render import main_tags
 from quoth.search.reranking import word_matches
 from quoth.types import (
@@ -37,12 +38,6 @@ class OutputConsole(Console):
 
 # Emoji codes stay as they are: `:x:` in a quote must not become a picture.
 OUT = OutputConsole(highlight=False, emoji=False)
-
-
-def one_line(text: str) -> str:
-    """Join lines and replace control characters; for display only, never for a citation."""
-    joined = " ".join(text.split())
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in joined)
 
 
 def plain(text: str) -> str:

@@ -87,7 +87,7 @@ class _Talk:
         self._refused: frozenset[str] = frozenset()
 
     def ingested(self, report: IngestReport) -> None:
-        from quoth.cli.terminal import one_line  # a file's name may hold control characters
+        from quoth.language.display import one_line  # a file's name may hold control characters
 
         changed = report.written or report.removed or report.renamed or self._first
         if changed and not self._quiet:
@@ -102,7 +102,7 @@ class _Talk:
         typer.secho(f"waiting: {busy}", err=True, fg="yellow")
 
     def failed(self, error: Exception) -> None:
-        from quoth.cli.terminal import one_line
+        from quoth.language.display import one_line
 
         hint = f" ({error.hint})" if isinstance(error, QuothError) and error.hint else ""
         what = str(error) if isinstance(error, QuothError) else f"{type(error).__name__}: {error}"

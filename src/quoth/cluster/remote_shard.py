@@ -233,6 +233,9 @@ class RemoteReader:
     def document(self, doc_id: str) -> Document | None:
         return cast("Document | None", self._one("document", doc_id))
 
+    def texts(self, ids: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        return iter(self._shard.call("texts", list(ids)))
+
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         if ids is None:
             return cast("tuple[DocumentInfo, ...]", self._one("documents", None))

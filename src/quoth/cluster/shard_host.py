@@ -183,6 +183,7 @@ _METHODS: Mapping[str, Callable[..., Any]] = {
     "scores": lambda shard, _, weights, rows, partitions: shard.scores(weights, rows, partitions=partitions),
     "candidates": lambda shard, _, query, chosen: shard.candidates(query, chosen),
     "document": lambda _, reader, doc_id: reader.document(doc_id),
+    "texts": lambda _, reader, ids: list(reader.texts(ids)),
     "documents": lambda _, reader, ids: reader.documents(ids),
     "sentences": lambda _, reader, doc_id: tuple(reader.sentences(doc_id)),
     "passages": lambda _, reader, doc_id: reader.passages(doc_id),

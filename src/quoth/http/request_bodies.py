@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 from pydantic.config import JsonDict
 
+from quoth.search.patterns import LONGEST_PATTERN
+
 
 def _whole(value: object) -> object:
     """To JSON 5.0 is the whole number 5, and some clients write it so."""
@@ -84,6 +86,28 @@ class HookBody(_Strict):
 class RetrieveBody(HookBody):
     """What an agent wants to read about."""
 
+    doc_scope: list[StrictStr] | None = Field(None, description="Search only in these documents.")
+    filters: FilterBody | None = None
+
+
+class FindBody(_Strict):
+    """Words to find, or a regular expression."""
+
+    model_config = _examples(
+        {"pattern": "soil pH"},
+        {"pattern": "canola sulfur", "near": 10, "filters": {"document_type": "guide"}},
+        {"pattern": "[0-9]+ kg/ha", "regex": True, "max_matches": 20},
+    )
+
+    pattern: Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_PATTERN, description="The words to find.")]
+    regex: StrictBool = Field(False, description="The pattern is a regular expression, as in Python.")
+    near: Annotated[StrictInt, Field(ge=1, le=100_000), _WHOLE] | None = Field(
+        None, description="The words in any order, the last at most so many words after the first."
+    )
+    case: StrictBool = Field(False, description="Upper and lower case are different.")
+    max_matches: Annotated[StrictInt, Field(ge=0, le=1_000), _WHOLE] = Field(
+        100, description="Give so many matches at most; all are counted."
+    )
     doc_scope: list[StrictStr] | None = Field(None, description="Search only in these documents.")
     filters: FilterBody | None = None
 

@@ -75,7 +75,7 @@ class Service:
         self.quoth = Quoth(self._store, options.overrides)
         self.originals = Originals(self._store)
         self.access = AccessControl(self.settings) if options.auth else None
-        self.question_paths = frozenset({"/answer", "/retrieve", self.settings.webhook or "/retrieve"})
+        self.question_paths = frozenset({"/answer", "/find", "/retrieve", self.settings.webhook or "/retrieve"})
         self.traces = telemetry.open_traces(on=self.settings.traces)
         self.readiness = CachedProbe(
             self._readiness, name="readiness", fresh_seconds=_FRESH_SECONDS, timeout_seconds=_PROBE_SECONDS

@@ -30,6 +30,14 @@ _ENDING = 3
 _LINKS = frozenset("and or nor to und oder bzw bis et ou y o e i en of och eller ja".split())
 
 
+def one_line(text: str) -> str:
+    """Join lines and replace control characters; for display only, never for a citation."""
+    joined = " ".join(text.split())
+    if joined.isprintable():
+        return joined
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in joined)
+
+
 class Vocabulary:
     """The words of one document. A word is looked up where it is needed; no list of all words is made."""
 

@@ -16,14 +16,19 @@ from quoth.library import Quoth
 from quoth.output.document_json_types import ListingJson, QuotedSpanJson
 from quoth.output.json_schema import Schema, object_schema
 from quoth.output.json_types import AnswerJson, Count, JsonObject, NonEmpty, Number, RetrievalJson, about, to_json
+from quoth.output.match_json import FoundJson, found_json
 from quoth.output.render import outcome_json, retrieval_json
 from quoth.output.source_slices import LONGEST_SLICE, MOST_AROUND, span_json
+from quoth.search.patterns import LONGEST_PATTERN
 from quoth.types import Filters
 
 Arguments = Mapping[str, Any]
 _Index = TypeVar("_Index", Quoth, DocumentCatalog)
 
 _CITED = ("doc_id", "start", "end", "text")
+_FIND_SECONDS = 30.0
+_MOST_COUNTS = 100
+"""Documents that the text for a model counts one by one; the object has all of them."""
 _profile = lru_cache(maxsize=4)(parse_profile)
 
 
@@ -31,7 +36,8 @@ INSTRUCTIONS = """\
 Quoth answers questions from a fixed set of documents, in their very words. No text is generated.
 
 Use `ask` for a question that a sentence can answer, `retrieve` for passages to read, `read_span` to see what stands \
-around a quote, `list_documents` to learn what there is, and `verify` before you publish citations.
+around a quote, `find` for every place of a word that you know, `list_documents` to learn what there is, and \
+`verify` before you publish citations.
 
 A quote is exactly text[start:end] of its document, counted in Unicode code points. Give quotes word for word, with \
 their citations, and add nothing to them. Where Quoth abstains, say so and why: the documents do not hold the answer. \
@@ -112,6 +118,29 @@ class RetrieveInput(JsonObject, frozen=True):
     dois: Dois | UnsetType = UNSET
 
 
+class FindInput(JsonObject, frozen=True):
+    pattern: Annotated[
+        str, Meta(min_length=1, max_length=LONGEST_PATTERN, description="The words, as a phrase, or the expression.")
+    ]
+    regex: Annotated[bool, about("Whether the pattern is a regular expression, as in Python.")] = False
+    near: (
+        Annotated[
+            int, Meta(ge=1, le=100_000, description="Words in any order, the last at most so many after the first.")
+        ]
+        | UnsetType
+    ) = UNSET
+    case: Annotated[bool, about("Whether upper and lower case are different.")] = False
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="Give at most so many matches; all are counted.")] = 50
+    doc_ids: DocIds | UnsetType = UNSET
+    document_types: DocumentTypes | UnsetType = UNSET
+    tags: TagFilter | UnsetType = UNSET
+    as_of: AsOf | UnsetType = UNSET
+    regions: Regions | UnsetType = UNSET
+    authors: Authors | UnsetType = UNSET
+    years: Years | UnsetType = UNSET
+    dois: Dois | UnsetType = UNSET
+
+
 class CitationInput(JsonObject, frozen=True, forbid_unknown_fields=False):
     doc_id: DocId
     start: Annotated[int, about("First code point of the quote.")]
@@ -176,6 +205,7 @@ def tools_for(quoth: Quoth, catalog: DocumentCatalog) -> tuple[QuothTool, ...]:
     return (
         _tool(ask, quoth, title="Ask a question", given=AskInput, gives=AnswerJson, texts=answer_texts),
         _tool(retrieve, quoth, title="Find passages", given=RetrieveInput, gives=RetrievalJson, texts=retrieval_texts),
+        _tool(find, quoth, title="Find words", given=FindInput, gives=FoundJson, texts=_found_texts),
         _tool(verify, quoth, title="Verify citations", given=VerifyInput, gives=VerificationJson, texts=_verify_texts),
         _tool(list_documents, catalog, title="List documents", given=ListInput, gives=ListingJson, texts=_list_texts),
         _tool(read_span, quoth, title="Read a slice", given=SpanInput, gives=QuotedSpanJson, texts=_span_texts),
@@ -208,6 +238,15 @@ def retrieve(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
     and authority. For longer reading than `ask` gives."""
     most = arguments.get("match_count")
     return retrieval_json(quoth.retrieve(arguments["query"], most=most, filters=_filters(arguments)))
+
+
+def find(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
+    """Find every place where the documents hold certain words, with exact offsets, and count them in each document.
+    For a word, a name or a code that you know; headings, tables, bibliographies and footers are searched too."""
+    pattern, names = arguments["pattern"], ("regex", "near", "case")
+    how = {name: arguments[name] for name in names if name in arguments}
+    most, filters = arguments.get("limit", 50), _filters(arguments)
+    return found_json(pattern, quoth.find(pattern, **how, filters=filters, most=most, seconds=_FIND_SECONDS))
 
 
 def _filters(arguments: Arguments) -> Filters:
@@ -314,6 +353,19 @@ def retrieval_texts(retrieval: Mapping[str, Any]) -> list[str]:
     notes = (("Note", retrieval["message"]), ("Warning", retrieval["warning"]))
     texts = [f"{kind}: {text}" for kind, text in notes if text]
     return [*([retrieval["context"]] if retrieval["context"] else []), *texts]
+
+
+def _found_texts(found: Mapping[str, Any]) -> list[str]:
+    """Return the counts, then each match with the words around it, which may be quoted."""
+    shown = len(found["matches"])
+    lines = [f"{found['count']} matches in {len(found['documents'])} documents; the first {shown} follow."]
+    lines += [f"- {one['doc_id']}: {one['count']}" for one in found["documents"][:_MOST_COUNTS]]
+    matches = [
+        f'[{number}] "{match["context"]["text"]}"\n    match: {_location(match)}'
+        for number, match in enumerate(found["matches"], 1)
+    ]
+    missing = [f"Note: {shard} does not answer; its documents are left out" for shard in found["missing_shards"]]
+    return ["\n\n".join(["\n".join(lines), *matches, *missing])]
 
 
 def _verify_texts(verification: Mapping[str, Any]) -> list[str]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial, reduce
+from functools import reduce
 from itertools import groupby
 from typing import Any, cast
 
 import numpy as np
 
+from quoth.domain.document_filters import document_passes, has_tags
 from quoth.language.words import count_tokens
 from quoth.protocols import Embedder, Reader
 from quoth.stores.database_rows import unit_vectors
@@ -24,7 +25,6 @@ from quoth.stores.query_terms import Variant, asked, stems_of, variants
 from quoth.stores.sharded.bm25 import Scorer, lookups, weights
 from quoth.types import (
     Candidates,
-    DocumentInfo,
     Filters,
     Passage,
     Query,
@@ -187,24 +187,12 @@ class _AsideView:
 
     def _allowed(self, texts: AsideTexts, filters: Filters) -> list[int]:
         """Return the positions of the sentences that pass the filters."""
-        passing = {info.id for info in filter(partial(_passes, filters=filters), self._reader.documents())}
-        wanted = {facet: set(values) for facet, values in filters.tags.items() if values}
+        passing = {info.id for info in self._reader.documents() if document_passes(info, filters)}
         return [
             at
             for at, sentence in enumerate(texts.sentences)
-            if sentence.doc_id in passing
-            and all(not values.isdisjoint(sentence.tags.get(facet, ())) for facet, values in wanted.items())
+            if sentence.doc_id in passing and has_tags(sentence, filters)
         ]
-
-
-def _passes(info: DocumentInfo, *, filters: Filters) -> bool:
-    about = info.metadata
-    return (
-        (not filters.doc_ids or info.id in filters.doc_ids)
-        and (not filters.document_types or about.document_type in filters.document_types)
-        and (filters.is_binding is None or about.is_binding == filters.is_binding)
-        and (filters.as_of is None or (about.effective_date or "") <= filters.as_of)
-    )
 
 
 def _run(placed: tuple[int, tuple[int, Sentence]]) -> tuple[RegionKind, tuple[str, ...], int]:

@@ -17,6 +17,7 @@ from quoth.types.documents import (
     Supersession,
 )
 from quoth.types.inspection import InspectedDocument, Inspection, Problem, ProblemKind, Severity
+from quoth.types.matches import FindResult, FoundDocument, Match
 from quoth.types.passages import (
     BlockReason,
     Context,

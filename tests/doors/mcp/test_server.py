@@ -141,7 +141,7 @@ def test_a_call_too_many_is_sent_away_and_the_others_are_answered(small: SmallCo
             while "other calls" not in (said := await refused(client, "list_documents", limit=0)):
                 await anyio.sleep(0.01)  # until the second waits as well
             assert said == "2 other calls are being answered\nHint: Try again in a moment."
-            assert len((await client.list_tools()).tools) == 5
+            assert len((await client.list_tools()).tools) == 6
             _Held.let_go.set()
         assert [one.is_error for one in answers] == [False, False]
 
@@ -154,7 +154,7 @@ def test_a_model_that_cannot_be_loaded_is_told_to_whoever_asks(
     other = Quoth.open(small.index, settings={"embedding.model_name": "no-such-model", "embedding.path": "/nowhere"})
 
     async def work(client: Client) -> None:
-        assert len((await client.list_tools()).tools) == 5
+        assert len((await client.list_tools()).tools) == 6
         assert "\nHint: " in await refused(client, "ask", question="How deep is canola sown?")
 
     talk_to(lambda: Client(server_for(other, threads=2, queue=8, error_text=full_error)), work)

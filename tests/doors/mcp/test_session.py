@@ -26,7 +26,7 @@ from .serving import Served, called, http, over_http, refused, stdio, talk_to, t
 Opened = Callable[[], Any]
 SOWING = "How deep should canola be sown into moist soil?"
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-TOOLS = ["ask", "retrieve", "verify", "list_documents", "read_span"]
+TOOLS = ["ask", "retrieve", "find", "verify", "list_documents", "read_span"]
 
 
 @pytest.fixture(scope="module")

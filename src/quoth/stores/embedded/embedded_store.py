@@ -268,6 +268,11 @@ class EmbeddedReader:
         found = self._rows(f"SELECT {rows.WHOLE} FROM documents WHERE id = ?", _storable(doc_id))
         return rows.document(found[0]) if found else None
 
+    def texts(self, ids: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        # As a blob, the text is not decoded on the way.
+        found = self._rows(f"SELECT id, CAST(text AS BLOB) FROM documents WHERE id {_LISTED}", json.dumps(sorted(ids)))
+        return iter(sorted(found))
+
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         where = "" if ids is None else f"WHERE id {_LISTED}"
         values = () if ids is None else (json.dumps(sorted(ids)),)

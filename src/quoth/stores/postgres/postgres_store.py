@@ -226,6 +226,11 @@ class PostgresReader:
         found = self._rows(f"SELECT {rows.WHOLE} FROM documents d WHERE d.name = %s", comparable(doc_id))
         return rows.document(found[0]) if found else None
 
+    def texts(self, ids: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        statement = "SELECT d.name, d.text FROM documents d WHERE d.name = ANY (%s)"
+        found = self._rows(statement, [comparable(doc_id) for doc_id in ids])
+        return iter(sorted((rows.original(name), rows.original(text).encode("utf-8")) for name, text in found))
+
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         where = "" if ids is None else "WHERE d.name = ANY (%s)"
         values = () if ids is None else ([comparable(doc_id) for doc_id in ids],)

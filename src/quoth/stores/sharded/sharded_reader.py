@@ -94,6 +94,11 @@ class ShardedReader:
     def document(self, doc_id: str) -> Document | None:
         return self._of(doc_id).document(doc_id)
 
+    def texts(self, ids: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        wanted = self._by_shard(ids)
+        found = self._ask(wanted, lambda number, shard: list(shard.reader.texts(wanted[number]))).values()
+        return iter(sorted(chain.from_iterable(found)))
+
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         wanted = dict.fromkeys(self._present) if ids is None else self._by_shard(ids)
         listed = self._ask(wanted, lambda number, shard: shard.reader.documents(wanted[number])).values()
