@@ -11,7 +11,7 @@ from quoth.protocols import Neighbours
 from quoth.types import Evidence, QuoteRole, Ranked, Sentence
 
 _NEIGHBOUR = 0.1
-"""The relevance for which a sentence beside the answer counts as context: it has the same subject."""
+"""The relevance for which a sentence in the section of the answer counts as context: it has the same subject."""
 
 
 class Clauses(Protocol):
@@ -96,7 +96,7 @@ def complementary(
 ) -> tuple[Evidence, ...]:
     """Return up to `wanted` sentences of context for an answer, best first; none when there is no answer.
 
-    They come from `ranked` and from around the best quote, and are `akin` to it.
+    They come from `ranked` and from around the best quote. Those that are `akin` to it come before all others.
     """
     if not evidence or wanted <= 0:
         return ()
@@ -108,6 +108,10 @@ def complementary(
     worth = {item.sentence.id: item.relevance for item in ranked}
     for sentence in clauses.background(best.sentence):
         found.setdefault(sentence.id, Evidence(sentence, best.score, unit, QuoteRole.CONTEXT, also=()))
+        worth.setdefault(sentence.id, _NEIGHBOUR if sentence.section == best.sentence.section else 0.0)
     quoted = {item.sentence.id for item in evidence}
-    fitting = [item for key, item in found.items() if key not in quoted and akin(item.sentence, best.sentence)]
-    return tuple(sorted(fitting, key=lambda item: -worth.get(item.sentence.id, _NEIGHBOUR))[:wanted])
+    others = [item for key, item in found.items() if key not in quoted]
+    alike = [item for item in others if akin(item.sentence, best.sentence)]
+    by_worth = sorted(alike, key=lambda item: -worth[item.sentence.id])
+    # A sentence with other tags that was found is still nearer to the question than no answer.
+    return (*by_worth, *(item for item in others if item.companion_of is None and item not in alike))[:wanted]

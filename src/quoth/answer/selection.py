@@ -30,6 +30,7 @@ EqualPlaces = Callable[[Sentence], Sequence[Sentence]]
 SentenceTest = Callable[[Ranked], bool]
 _EQUAL_SUPPORT = 0.02
 """By how much the order scores of sentences differ that support an answer equally well."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PREDICATE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|be|been|shall|must|may|might|can|cannot|could|will|would|should|do|does|did)\b",
     re.IGNORECASE,
@@ -54,7 +55,10 @@ def sentence_tests(
     """
 
     def akin(sentence: Sentence, other: Sentence) -> bool:
-        return on_topic(sentence, analysis, engine.profile) and have_one_subject(sentence, other, engine.profile)
+        together = (sentence.doc_id, sentence.section) == (other.doc_id, other.section)
+        return on_topic(sentence, analysis, engine.profile) and (
+            together or have_one_subject(sentence, other, engine.profile)
+        )
 
     if not engine.settings.decision.abstain:
         return SentenceTests(lambda _: True, lambda _: False, akin)
@@ -84,11 +88,14 @@ def states(sentence: Sentence) -> bool:
 
 
 def have_one_subject(first: Sentence, second: Sentence, profile: Profile) -> bool:
-    """Return whether the main tag of `first` is a tag of `second`, in every facet in which both have tags."""
+    """Return whether `first` shares a tag with `second` in every facet in which both have tags.
+
+    In a facet that questions presume it must be the main one: a sentence may mention several crops, but is about one.
+    """
     for facet in profile.facets:
-        main = first.tags.get(facet.name, (facet.default,))[:1]
-        others = set(second.tags.get(facet.name, ())) - {facet.default}
-        if others and main != (facet.default,) and others.isdisjoint(main):
+        own, others = (set(each.tags.get(facet.name, ())) - {facet.default} for each in (first, second))
+        about = {first.tags[facet.name][0]} if own and facet.presumed else own
+        if about and others and about.isdisjoint(others):
             return False
     return True
 
@@ -229,11 +236,16 @@ def diversify(
 def without_repetition(
     ranked: Sequence[Ranked], chosen: Sequence[Ranked], vectors: Vectors, *, settings: SelectionSettings
 ) -> list[Ranked]:
-    """Return the sentences that are not too similar to the chosen ones, in input order."""
+    """Return the sentences that are not too similar to the chosen ones or state other numbers, in input order."""
     if not chosen:
         return list(ranked)
+    stated = {number for item in chosen for number in _NUMBER.findall(item.sentence.text)}
     similarity = np.einsum("ij,kj->ik", vectors, vectors[[item.row for item in chosen]]).max(axis=1)
-    return [item for item in ranked if similarity[item.row] <= settings.max_sim_threshold]
+    return [
+        item
+        for item in ranked
+        if similarity[item.row] <= settings.max_sim_threshold or set(_NUMBER.findall(item.sentence.text)) - stated
+    ]
 
 
 def with_both_sides(selection: Selection, conflicts: Sequence[Conflict], ranked: Sequence[Ranked]) -> Selection:
