@@ -93,7 +93,7 @@ class ContextSettings:
 class SelectionSettings:
     """At most `max_sentences` are quoted, without sentences that are too similar to each other.
 
-    A sentence is worth quoting when it is among the best `min_support`, or reaches `min_share` of the best score.
+    A sentence answers when it reaches `min_share` of the best score. Context is added up to `min_support` sentences.
     """
 
     mmr_lambda: float = _between(0, 1, 0.70)

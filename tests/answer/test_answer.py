@@ -9,7 +9,7 @@ import pytest
 from quoth.answer.outcomes import cite
 from quoth.domain.profile import load_profile
 from quoth.errors import OffsetMismatch
-from quoth.types import Citation, Document, Evidence, Metadata, Quote, RegionKind, Sentence, Span
+from quoth.types import Citation, Document, Evidence, Metadata, Quote, QuoteRole, RegionKind, Sentence, Span
 
 TEXT = "Sow in:\r\n\r\n- spring at 2.5 cm"
 ABOUT = Metadata("Guide", "ccr", None, "2022-04-01", (), "en", {}, False, (), None, None)
@@ -25,7 +25,7 @@ def evidence(cited: Quote, *, lead: Quote | None = None, doc_id: str = "a.md") -
     sentence = Sentence(
         doc_id, cited, RegionKind.LIST_ITEM, section=("Sowing",), lead=lead, page=None, ocr=None, tags={}
     )
-    return Evidence(sentence, 0.75, "a.md:0-7")
+    return Evidence(sentence, 0.75, "a.md:0-7", QuoteRole.CONTEXT, ())
 
 
 def cited(*found: Evidence, profile: str = "general") -> tuple[Citation, ...]:
@@ -36,7 +36,7 @@ def test_a_citation_carries_the_sentence_and_what_is_known_of_its_document() -> 
     one = evidence(quote("spring at 2.5 cm"), lead=quote("Sow in:"))
 
     known = (DOCUMENT.sha256, ABOUT, None, "a.md:0-7", None, None)
-    assert cited(one) == (Citation(one.sentence, 0.75, *known, "spring at 2.5 cm", "Sow in:"),)
+    assert cited(one) == (Citation(one.sentence, 0.75, *known, "spring at 2.5 cm", "Sow in:", QuoteRole.CONTEXT, ()),)
 
 
 def test_authority_is_given_where_the_profile_knows_it() -> None:
@@ -59,7 +59,7 @@ def test_a_row_of_a_spreadsheet_names_its_cells(form: str, sheet: str, cells: st
     section = (sheet,) if sheet else ()
     sentence = Sentence("a.md", row, RegionKind.TABLE_ROW, section=section, lead=None, page=None, ocr=None, tags={})
 
-    (found,) = cite([Evidence(sentence, 0.75, None)], {"a.md": document}, load_profile("general"))
+    (found,) = cite([Evidence(sentence, 0.75, None, QuoteRole.ANSWER, ())], {"a.md": document}, load_profile("general"))
     assert found.cells == cells
 
 

@@ -40,6 +40,7 @@ from quoth.types import (
     Objection,
     Question,
     Quote,
+    QuoteRole,
     Ranked,
     Reason,
     RegionKind,
@@ -84,7 +85,8 @@ def case(
     """A case over a library of `documents`, in which `quotes` (document id, text) were selected."""
     texts = {"a.md": "Sow at 2.5 cm."} if documents is None else documents
     library = {doc_id: _split(doc_id, text) for doc_id, text in texts.items()}
-    evidence = tuple(Evidence(_sentence(doc_id, texts[doc_id], text), 0.9, None) for doc_id, text in quotes)
+    quoted = [_sentence(doc_id, texts[doc_id], text) for doc_id, text in quotes]
+    evidence = tuple(Evidence(one, 0.9, None, QuoteRole.ANSWER, ()) for one in quoted)
     ranked = tuple(Ranked(Candidate(one.sentence, 0.9, 0.9, (), b""), 0, 0.9, 0.9, 0.9, None) for one in evidence)
     analysis = analyse(Question("1", question, filters), profile=load_profile(profile), settings=RetrievalSettings())
     sources = Sources(
@@ -95,7 +97,7 @@ def case(
     return Case(
         analysis=analysis,
         ranked=ranked,
-        selection=Selection(evidence, ranked if supporting is None else ranked[:1] * supporting, (), 0.0, 0.0),
+        selection=Selection(evidence, ranked if supporting is None else ranked[:1] * supporting, 0.0, 0.0),
         confidence=confidence,
         min_support=3,
         threshold=0.30,
@@ -332,15 +334,22 @@ def test_a_unit_that_measures_nothing_in_the_evidence_is_named() -> None:
     assert said("How many pounds does corn need?") is None
 
 
-@pytest.mark.parametrize(("count", "objects"), [(0, True), (2, True), (3, False), (4, False)])
-def test_too_few_supporting_sentences_are_counted(count: int, *, objects: bool) -> None:
-    objection = insufficient_support(case(quotes=[("a.md", "Sow at 2.5 cm.")], supporting=count))
+@pytest.mark.parametrize(
+    ("quotes", "supporting", "detail"),
+    [
+        (3, 0, "No sentence that was found supports an answer by itself."),
+        (2, 2, "Only 2 of the 3 sentences that an answer needs were found."),
+        (2, 1, "Only 2 of the 3 sentences that an answer needs were found."),
+        (3, 1, None),
+        (4, 4, None),
+    ],
+)
+def test_quotes_of_either_role_are_counted_if_one_of_them_supports(
+    quotes: int, supporting: int, detail: str | None
+) -> None:
+    objection = insufficient_support(case(quotes=[("a.md", "Sow at 2.5 cm.")] * quotes, supporting=supporting))
 
-    details = {
-        0: "No sentence that was found supports an answer by itself.",
-        2: "Only 2 of the 3 sentences that an answer needs were found.",
-    }
-    assert objection == (Objection(Reason.INSUFFICIENT_SUPPORT, details[count]) if objects else None)
+    assert objection == (Objection(Reason.INSUFFICIENT_SUPPORT, detail) if detail else None)
 
 
 @pytest.mark.parametrize(("confidence", "objects"), [(0.0, True), (0.2999, True), (0.30, False), (1.0, False)])
@@ -410,6 +419,6 @@ def test_every_check_is_asked_and_the_first_objection_comes_first() -> None:
 
 
 def test_a_good_case_passes_every_check() -> None:
-    said = decide(case(quotes=[("a.md", "Sow at 2.5 cm.")], supporting=3))
+    said = decide(case(quotes=[("a.md", "Sow at 2.5 cm.")] * 3))
 
     assert [one for _, one in said] == [None] * 6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from engines import engine_of
 from quoth.answer.companions import companions_of
+from quoth.answer.completion import complete
 from quoth.answer.selection import (
     SentenceTests,
-    complete,
     diversify,
     one_of_each,
     redundancy,
@@ -23,6 +23,7 @@ from quoth.answer.selection import (
     sentence_tests,
     worth_quoting,
 )
+from quoth.answer.whole_clauses import Parts
 from quoth.domain.profile import load_profile
 from quoth.protocols import PairReader
 from quoth.search.question_analysis import analyse
@@ -31,8 +32,10 @@ from quoth.settings import SelectionSettings, Settings
 from quoth.types import (
     NO_FILTERS,
     Candidate,
+    Evidence,
     Question,
     Quote,
+    QuoteRole,
     Ranked,
     RegionKind,
     Sentence,
@@ -42,7 +45,7 @@ from quoth.types import (
     Vectors,
 )
 
-FROM_A_QUARTER = SentenceTests(lambda one: one.fused >= 0.25, lambda one: one.fused >= 0.1)
+FROM_A_QUARTER = SentenceTests(lambda one: one.fused >= 0.25, lambda one: one.fused >= 0.1, lambda _one, _other: True)
 
 
 def sentence(
@@ -58,23 +61,43 @@ def in_a_row(*texts: str) -> list[Sentence]:
 
 
 class Page:
-    """Sentences in reading order."""
+    """Sentences in reading order, with the parts and the background that they are given."""
 
-    def __init__(self, sentences: Sequence[Sentence]) -> None:
+    def __init__(
+        self,
+        sentences: Sequence[Sentence] = (),
+        *,
+        parts: Mapping[str, Parts] | None = None,
+        background: Sequence[Sentence] = (),
+    ) -> None:
         self._sentences = list(sentences)
+        self._parts = parts or {}
+        self._background = background
 
-    def neighbours(self, one: Sentence) -> tuple[Sentence | None, Sentence | None]:
-        place = self._sentences.index(one)
-        before = self._sentences[place - 1] if place else None
+    def beside(self, one: Sentence) -> tuple[Sentence | None, Sentence | None]:
+        place = self._sentences.index(one) if one in self._sentences else len(self._sentences)
+        before = self._sentences[place - 1] if 0 < place < len(self._sentences) else None
         after = self._sentences[place + 1] if place + 1 < len(self._sentences) else None
         return before, after
 
-    def each(self, sentences: Sequence[Sentence]) -> list[tuple[Sentence | None, Sentence | None]]:
-        return [self.neighbours(one) for one in sentences]
+    def neighbours(self, sentences: Sequence[Sentence]) -> list[tuple[Sentence | None, Sentence | None]]:
+        return [self.beside(one) for one in sentences]
+
+    def parts(self, one: Sentence) -> Parts:
+        return self._parts.get(one.id, Parts((), ()))
+
+    def background(self, one: Sentence) -> Sequence[Sentence]:
+        return self._background
 
 
-def alone(sentences: Sequence[Sentence]) -> list[tuple[None, None]]:
-    return [(None, None) for _ in sentences]
+def completed(
+    chosen: Sequence[Ranked], page: Page, *, sure: int, limit: int, answers: Collection[str] = ()
+) -> tuple[Evidence, ...]:
+    return complete(chosen, page, also={}, relevance={}, answers=answers, sure=sure, limit=limit)
+
+
+def only_here(one: Sentence) -> tuple[Sentence, ...]:
+    return (one,)
 
 
 def ranked(one: Sentence, score: float, *, row: int = 0, order: float | None = None) -> Ranked:
@@ -117,13 +140,18 @@ def test_the_bar_of_likeness_lies_at_82_hundredths(cosine: float, kept: list[int
     assert rows(diversify(scored(0.9, 0.8), at_angles(cosine), first=[], settings=SelectionSettings())) == kept
 
 
-def test_a_weaker_sentence_that_adds_something_comes_before_a_stronger_repetition() -> None:
-    # 0.7 * 0.80 - 0.3 * 0.80 = 0.32 for the repetition; 0.7 * 0.60 - 0 = 0.42 for the other.
+def test_a_better_sentence_never_gives_way_to_a_worse_one_that_is_less_alike() -> None:
     vectors = at_angles(0.80, 0.0)
 
-    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, first=[], settings=SelectionSettings())) == [0, 2, 1]
+    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, first=[], settings=SelectionSettings())) == [0, 1, 2]
+
+
+def test_among_sentences_that_support_equally_the_one_that_adds_most_comes_first() -> None:
+    vectors = at_angles(0.80, 0.0)
+
+    assert rows(diversify(scored(0.9, 0.8, 0.79), vectors, first=[], settings=SelectionSettings())) == [0, 2, 1]
     by_score_alone = SelectionSettings(mmr_lambda=1.0)
-    assert rows(diversify(scored(0.9, 0.8, 0.6), vectors, first=[], settings=by_score_alone)) == [0, 1, 2]
+    assert rows(diversify(scored(0.9, 0.8, 0.79), vectors, first=[], settings=by_score_alone)) == [0, 1, 2]
 
 
 def test_no_more_are_chosen_than_allowed() -> None:
@@ -144,21 +172,17 @@ def test_equal_sentences_keep_their_order() -> None:
 
 
 def test_what_is_far_behind_the_best_is_not_quoted_to_fill_up() -> None:
-    assert rows(worth_quoting(scored(1.0, 0.6, 0.59), min_share=0.6, at_least=1)) == [0, 1]
-
-
-def test_as_many_as_must_support_an_answer_are_quoted_all_the_same() -> None:
-    assert rows(worth_quoting(scored(1.0, 0.3, 0.2, 0.1), min_share=0.6, at_least=3)) == [0, 1, 2]
+    assert rows(worth_quoting(scored(1.0, 0.6, 0.59), min_share=0.6)) == [0, 1]
 
 
 def test_what_is_worth_quoting_keeps_its_order() -> None:
     low, high = scored(0.8, 1.0)
 
-    assert rows(worth_quoting([low, high], min_share=0.6, at_least=1)) == [0, 1]
+    assert rows(worth_quoting([low, high], min_share=0.6)) == [0, 1]
 
 
 def test_nothing_is_worth_quoting_where_nothing_supports() -> None:
-    assert worth_quoting([], min_share=0.6, at_least=3) == []
+    assert worth_quoting([], min_share=0.6) == []
 
 
 @pytest.mark.parametrize(
@@ -180,53 +204,53 @@ def test_nothing_is_worth_quoting_where_nothing_supports() -> None:
 def test_a_sentence_comes_with_the_one_that_takes_it_back(taking_back: str) -> None:
     main, after = in_a_row("Sow at 2.5 cm.", taking_back)
 
-    assert companions_of(main, Page([main, after]).neighbours) == ([after], [])
+    assert companions_of(main, Page([main, after]).beside) == ([after], [])
 
 
 @pytest.mark.parametrize("after", ["Butter is dear.", "Yeti live there.", "Roll, however.", "Exceptional yields."])
 def test_a_sentence_that_goes_on_is_no_companion(after: str) -> None:
     main, other = in_a_row("Sow at 2.5 cm.", after)
 
-    assert companions_of(main, Page([main, other]).neighbours) == ([], [])
+    assert companions_of(main, Page([main, other]).beside) == ([], [])
 
 
 @pytest.mark.parametrize("opening", ["It", "This", "They", "These", "Such", "The latter", "Both", "“It"])
 def test_a_sentence_comes_with_the_one_it_refers_to(opening: str) -> None:
     before, main = in_a_row("Canola is small.", f"{opening} must be sown shallow.")
 
-    assert companions_of(main, Page([before, main]).neighbours) == ([], [before])
+    assert companions_of(main, Page([before, main]).beside) == ([], [before])
 
 
 @pytest.mark.parametrize("main", ["Italy grows rice.", "This Agreement ends.", "Thistles grow.", "The crop grows."])
 def test_a_sentence_that_names_its_subject_needs_no_companion(main: str) -> None:
     before, one = in_a_row("Canola is small.", main)
 
-    assert companions_of(one, Page([before, one]).neighbours) == ([], [])
+    assert companions_of(one, Page([before, one]).beside) == ([], [])
 
 
 def test_a_sentence_can_have_a_companion_on_either_side() -> None:
     before, main, after = in_a_row("Canola is small.", "It is sown shallow.", "However, not in sand.")
 
-    assert companions_of(main, Page([before, main, after]).neighbours) == ([after], [before])
+    assert companions_of(main, Page([before, main, after]).beside) == ([after], [before])
 
 
 def test_a_companion_is_never_from_another_section() -> None:
     main = sentence("Sow.", section=("Wheat",))
     after = sentence("However, not here.", 100, section=("Rice",))
 
-    assert companions_of(main, Page([main, after]).neighbours) == ([], [])
+    assert companions_of(main, Page([main, after]).beside) == ([], [])
 
 
 @pytest.mark.parametrize("kind", [RegionKind.HEADING, RegionKind.TABLE_ROW, RegionKind.CODE])
 def test_a_companion_is_always_prose(kind: RegionKind) -> None:
     before, main = sentence("Canola", kind=kind), sentence("It is small.", 100)
 
-    assert companions_of(main, Page([before, main]).neighbours) == ([], [])
+    assert companions_of(main, Page([before, main]).beside) == ([], [])
 
 
 def test_a_companion_follows_its_sentence_and_names_it() -> None:
     main, after, other = in_a_row("Sow.", "However, roll.", "Harvest.")
-    evidence = complete([ranked(main, 0.9), ranked(other, 0.8)], Page([main, after, other]).each, sure=1, limit=6)
+    evidence = completed([ranked(main, 0.9), ranked(other, 0.8)], Page([main, after, other]), sure=1, limit=6)
 
     assert [(one.sentence, one.companion_of, one.score) for one in evidence] == [
         (main, None, 0.9),
@@ -237,7 +261,7 @@ def test_a_companion_follows_its_sentence_and_names_it() -> None:
 
 def test_a_sentence_is_listed_once_even_if_it_is_chosen_and_a_companion() -> None:
     main, after = in_a_row("Sow.", "However, roll.")
-    evidence = complete([ranked(main, 0.9), ranked(after, 0.8)], Page([main, after]).each, sure=1, limit=6)
+    evidence = completed([ranked(main, 0.9), ranked(after, 0.8)], Page([main, after]), sure=1, limit=6)
 
     assert [one.sentence for one in evidence] == [main, after]
 
@@ -245,21 +269,21 @@ def test_a_sentence_is_listed_once_even_if_it_is_chosen_and_a_companion() -> Non
 def test_a_sentence_whose_companion_does_not_fit_is_left_out() -> None:
     first, main, after, last = in_a_row("Sow.", "Roll.", "However, not in clay.", "Harvest.")
     page = Page([first, main, after, last])
-    evidence = complete([ranked(first, 0.9), ranked(main, 0.8), ranked(last, 0.7)], page.each, sure=1, limit=2)
+    evidence = completed([ranked(first, 0.9), ranked(main, 0.8), ranked(last, 0.7)], page, sure=1, limit=2)
 
     assert [one.sentence for one in evidence] == [first, last]
 
 
 def test_what_takes_the_first_sentence_back_comes_even_beyond_the_limit() -> None:
     before, main, after = in_a_row("Fences are walls.", "They may be 2 m high.", "However, not at corners.")
-    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).each, sure=1, limit=1)
+    evidence = completed([ranked(main, 0.9)], Page([before, main, after]), sure=1, limit=1)
 
     assert [one.sentence for one in evidence] == [main, after]
 
 
 def test_the_sentence_referred_to_gives_way_to_the_one_that_takes_back() -> None:
     before, main, after = in_a_row("Fences are walls.", "They may be 2 m high.", "However, not at corners.")
-    evidence = complete([ranked(main, 0.9)], Page([before, main, after]).each, sure=1, limit=2)
+    evidence = completed([ranked(main, 0.9)], Page([before, main, after]), sure=1, limit=2)
 
     assert [one.sentence for one in evidence] == [main, after]
 
@@ -286,7 +310,8 @@ def test_what_a_part_needs_is_quoted_however_weak_and_alike_it_is() -> None:
         at_angles(0.9, 0.9),
         tests=FROM_A_QUARTER,
         sub_evidence=[[found[0].sentence.id], [found[2].sentence.id]],
-        neighbours=alone,
+        places=only_here,
+        clauses=Page(),
         settings=SelectionSettings(),
     )
 
@@ -296,7 +321,7 @@ def test_what_a_part_needs_is_quoted_however_weak_and_alike_it_is() -> None:
 def test_no_companion_crowds_out_what_a_part_needs() -> None:
     first, after, other, last = in_a_row("Sow.", "However, not in clay.", "It is late.", "Roll.")
     page = Page([first, after, other, last])
-    evidence = complete([ranked(first, 0.9), ranked(other, 0.8)], page.each, sure=2, limit=2)
+    evidence = completed([ranked(first, 0.9), ranked(other, 0.8)], page, sure=2, limit=2)
 
     assert [one.sentence for one in evidence] == [first, after, other]
 
@@ -318,7 +343,8 @@ def test_selection_reports_what_supports_and_how_alike_it_was() -> None:
         at_angles(0.9, 0.0, 0.0),
         tests=FROM_A_QUARTER,
         sub_evidence=[],
-        neighbours=alone,
+        places=only_here,
+        clauses=Page(),
         settings=SelectionSettings(),
     )
 
@@ -335,13 +361,17 @@ def test_context_complements_an_answer_until_there_is_enough() -> None:
         at_angles(0.0, 0.0, 0.0, 0.0),
         tests=FROM_A_QUARTER,
         sub_evidence=[],
-        neighbours=alone,
+        places=only_here,
+        clauses=Page(),
         settings=SelectionSettings(min_support=3),
     )
 
     assert selection.supporting == found[:1]
-    assert selection.context == (found[1], found[3])
-    assert [one.sentence for one in selection.evidence] == [found[row].sentence for row in (0, 1, 3)]
+    assert [(one.sentence, one.role) for one in selection.evidence] == [
+        (found[0].sentence, QuoteRole.ANSWER),
+        (found[1].sentence, QuoteRole.CONTEXT),
+        (found[3].sentence, QuoteRole.CONTEXT),
+    ]
 
 
 def test_nothing_complements_an_answer_that_is_not_there() -> None:
@@ -350,11 +380,12 @@ def test_nothing_complements_an_answer_that_is_not_there() -> None:
         at_angles(0.0),
         tests=FROM_A_QUARTER,
         sub_evidence=[],
-        neighbours=alone,
+        places=only_here,
+        clauses=Page(),
         settings=SelectionSettings(min_support=3),
     )
 
-    assert (selection.context, selection.evidence) == ((), ())
+    assert selection.evidence == ()
 
 
 @pytest.mark.parametrize(("score", "count"), [(0.25, 1), (0.2499, 0)])
@@ -364,7 +395,8 @@ def test_a_sentence_supports_from_the_support_score_on(score: float, count: int)
         at_angles(),
         tests=FROM_A_QUARTER,
         sub_evidence=[],
-        neighbours=alone,
+        places=only_here,
+        clauses=Page(),
         settings=SelectionSettings(),
     )
 
@@ -378,7 +410,8 @@ def test_support_is_counted_by_fused_score_whatever_the_order() -> None:
         at_angles(),
         tests=FROM_A_QUARTER,
         sub_evidence=[],
-        neighbours=alone,
+        places=only_here,
+        clauses=Page(),
         settings=SelectionSettings(),
     )
 

@@ -24,6 +24,7 @@ from quoth.types import (
     Objection,
     Question,
     Quote,
+    QuoteRole,
     Ranked,
     Reason,
     RegionKind,
@@ -59,7 +60,7 @@ def case(question: str, *texts: str, profile: str = "agriculture", supporting: S
     return Case(
         analysis=analysis,
         ranked=ranked,
-        selection=Selection((), ranked, (), 0.0, 0.0),
+        selection=Selection((), ranked, 0.0, 0.0),
         confidence=0.1,
         min_support=1,
         threshold=0.3,
@@ -84,7 +85,7 @@ def why(
     profile: str = "agriculture",
 ) -> str:
     found = sentence(one) if isinstance(one, str) else one
-    citation = Citation(found, 0.5, "", about, None, None, None, None, found.text, None)
+    citation = Citation(found, 0.5, "", about, None, None, None, None, found.text, None, QuoteRole.CONTEXT, ())
     asked = case(question, found.text, profile=profile, supporting=supporting)
     return why_not(citation, asked, analysis=asked.analysis, objection=objection, profile=load_profile(profile))
 

@@ -20,6 +20,7 @@ from quoth.types import (
     Objection,
     Question,
     Quote,
+    QuoteRole,
     Reason,
     RegionKind,
     RunNotes,
@@ -57,7 +58,8 @@ SENTENCE = Sentence(
 )
 SUCCESSORS = (Supersession("b.md", "Depth"), Supersession("c.md", "Width"))
 ABOUT = Metadata("Rules", "ccr", True, "2009-06-01", SUCCESSORS, "en", {}, False, ("Ada Ek",), 2008, "10.1234/ab")
-PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, None, None, None, None, "Sow at 2.5 cm.", None)
+_NOTHING_ELSE = (None, None, None, None)
+PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, *_NOTHING_ELSE, "Sow at 2.5 cm.", None, QuoteRole.ANSWER, ())
 MISS = replace(PLAIN, why="It does not mention rye.")
 ABSTENTION = Abstention(QUESTION, Objection(Reason.NO_RESULTS, "Nothing."), ("rye",), ("rye",), (MISS,), 0.25, NOTES)
 
@@ -113,6 +115,7 @@ def test_a_sentence_carries_its_place_tags_and_source() -> None:
         "region": "paragraph",
         "lead": None,
         "companion_of": None,
+        "role": "answer",
         "byline": "Ada Ek, 2008",
         "doi": "10.1234/ab",
     }

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quoth.answer import source_texts
 from quoth.documents.files import find_files
 from quoth.documents.ingest import ingest
 from quoth.domain.authority import authority_of, supersessions
@@ -19,7 +20,7 @@ from quoth.errors import OffsetMismatch
 from quoth.language.words import count_tokens
 from quoth.models.hash_embedder import HashEmbedder
 from quoth.models.tokenizer import EstimateCounter
-from quoth.passages.context import assemble, context_sources
+from quoth.passages.context import assemble
 from quoth.passages.context.context_draft import block_text
 from quoth.protocols import Reader, TokenCounter
 from quoth.settings import ContextSettings, IngestSettings
@@ -547,7 +548,7 @@ def test_a_document_too_long_to_be_read_still_gives_its_passages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = Desk(tmp_path, {**FILES, "only-here.md": "One line of its own.\n"})
-    monkeypatch.setattr(context_sources, "MOST_SENTENCES", 5)
+    monkeypatch.setattr(source_texts, "MOST_SENTENCES", 5)
     fence = desk.found("declaration.md", "A fence in a Rear Yard")
     made = desk.context(fence, desk.found("declaration.md", "Vinyl"), adding="nrd")
 
@@ -559,7 +560,7 @@ def test_a_document_too_long_to_be_read_still_gives_its_passages(
 def test_a_document_that_was_let_go_is_read_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [desk.found("declaration.md", "Vinyl"), desk.found("city.md", "Hedges")]
     before = desk.context(*found, adding="nrd")
-    monkeypatch.setattr(context_sources, "_KEPT_SENTENCES", 0)
+    monkeypatch.setattr(source_texts, "_KEPT_SENTENCES", 0)
 
     assert desk.context(*found, adding="nrd") == before == desk.context(*found, adding="nrd")
 

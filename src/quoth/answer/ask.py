@@ -9,10 +9,13 @@ from quoth.answer.confidence import confidence_of
 from quoth.answer.conflicts.find_conflicts import conflicts_of
 from quoth.answer.decision import Case, decide, is_sure
 from quoth.answer.doubts import Sources, doubts_of
+from quoth.answer.equal_clauses import equal_clauses
 from quoth.answer.outcomes import conclude, documents_of, nearest_evidence
-from quoth.answer.selection import all_on_topic, select, sentence_tests, with_both_sides
+from quoth.answer.selection import EqualPlaces, all_on_topic, select, sentence_tests, with_both_sides
+from quoth.answer.source_texts import SourceTexts
 from quoth.answer.sub_answers import answer_sub_questions, best_for, without_unsupported
-from quoth.domain.authority import statement_of
+from quoth.answer.whole_clauses import WholeClauses
+from quoth.domain.authority import is_superseded, statement_of
 from quoth.domain.in_force import as_of
 from quoth.protocols import Reader
 from quoth.search.engine import Engine, Stage, silent
@@ -20,7 +23,7 @@ from quoth.search.fusion import SearchResult, merge
 from quoth.search.hybrid_search import hybrid_search, read_best, rerank_with_llm
 from quoth.search.question_analysis import analyse
 from quoth.search.sub_questions import sub_questions_of
-from quoth.types import Analysis, AskResult, Conflict, Question, Trace
+from quoth.types import Analysis, AskResult, Conflict, Question, Sentence, Trace
 
 
 def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = silent) -> AskResult:
@@ -45,12 +48,20 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     done("read")
 
     answerable = without_unsupported(analysis, sub_answers)
+    tests = sentence_tests(found.ranked, answerable, sub_answers, engine)
+    sources = SourceTexts(reader, engine.profile, ())
     selection = select(
         found.ranked,
         found.candidates.vectors,
-        tests=sentence_tests(found.ranked, answerable, sub_answers, engine),
+        tests=tests,
         sub_evidence=[best_for(sub_answer, whole.ranked) for sub_answer in sub_answers],
-        neighbours=reader.neighbours,
+        places=_equal_places(found, analysis, sources),
+        clauses=WholeClauses(
+            sources,
+            question.text,
+            supporting={item.sentence.id for item in found.ranked if tests.supports(item)},
+            near={item.sentence.id for item in found.ranked if tests.complements(item)},
+        ),
         settings=settings.selection,
     )
     conflicts = _conflicts(found, analysis, reader=reader, engine=engine)
@@ -60,8 +71,8 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     in_force = settings_in_force(settings, question.filters, degraded=found.degraded, missing_shards=reader.missing)
     evidence = selection.evidence or nearest_evidence(found.ranked)
     quoted = tuple(item.sentence for item in selection.evidence)
-    sources = Sources(quoted, documents_of(evidence, reader), reader)
-    doubts = doubts_of(answerable, sources)
+    evidence_sources = Sources(quoted, documents_of(evidence, reader), reader)
+    doubts = doubts_of(answerable, evidence_sources)
     confidence = confidence_of(
         all_on_topic(found.ranked, answerable, engine.profile) or found.ranked,
         analysis=answerable,
@@ -76,7 +87,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
         confidence=calibrated(confidence.value, in_force.calibration),
         min_support=settings.selection.min_support,
         threshold=threshold_in_force(in_force.calibration, plain=engine.thresholds.answer),
-        sources=sources,
+        sources=evidence_sources,
         doubts=doubts,
         sure=is_sure(confidence),
     )
@@ -106,6 +117,16 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
         usage=found.usage,
     )
     return AskResult(outcome, trace)
+
+
+def _equal_places(found: SearchResult, analysis: Analysis, sources: SourceTexts) -> EqualPlaces:
+    """Return what finds the sentences that equal another among all that the search found."""
+    every = [item.sentence for item in (*found.ranked, *found.fused)]
+
+    def in_force(sentence: Sentence) -> bool:
+        return not is_superseded(sources.info(sentence.doc_id).metadata, sentence.section)
+
+    return lambda sentence: equal_clauses(sentence, every, analysis=analysis, in_force=in_force)
 
 
 def _conflicts(found: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> tuple[Conflict, ...]:

@@ -97,10 +97,10 @@ def _cut_quantity(text: str, start: int, end: int) -> str | None:
 
 
 def insufficient_support(case: Case) -> Objection | None:
-    supporting, context = len(case.selection.supporting), len(case.selection.context)
-    if supporting and supporting + context >= case.min_support:
+    supporting, quotes = len(case.selection.supporting), len(case.selection.evidence)
+    if supporting and quotes >= case.min_support:
         return None
-    found = f"{supporting + context} of the {case.min_support} sentences that an answer needs"
+    found = f"{quotes} of the {case.min_support} sentences that an answer needs"
     detail = f"Only {found} were found." if supporting else "No sentence that was found supports an answer by itself."
     return Objection(Reason.INSUFFICIENT_SUPPORT, detail)
 

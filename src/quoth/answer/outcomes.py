@@ -29,6 +29,7 @@ from quoth.types import (
     Evidence,
     Objection,
     Outcome,
+    QuoteRole,
     Ranked,
     RunNotes,
     Sentence,
@@ -61,7 +62,7 @@ def conclude(
     question = analysis.question
     if objection is None:
         citations = _cite_from(case, case.selection.evidence, engine.profile)
-        quoted = {citation.sentence.id for citation in citations}
+        quoted = {place.id for citation in citations for place in (citation.sentence, *citation.also)}
         quoted_conflicts = tuple(
             conflict for conflict in conflicts if quoted.issuperset(side.sentence.id for side in conflict.statements)
         )
@@ -79,19 +80,21 @@ def conclude(
 
 def nearest_evidence(ranked: Sequence[Ranked]) -> tuple[Evidence, ...]:
     """Return the sentences that an abstention shows, best first."""
-    return tuple(Evidence(candidate.sentence, candidate.relevance, None) for candidate in ranked[:_NEAREST])
+    return tuple(Evidence(item.sentence, item.relevance, None, QuoteRole.CONTEXT, ()) for item in ranked[:_NEAREST])
 
 
 def documents_of(evidence: Iterable[Evidence], reader: Reader) -> tuple[Document, ...]:
     """Return the documents of the evidence, each once, without documents that the index lacks."""
-    ids = dict.fromkeys(item.sentence.doc_id for item in evidence)
+    ids = dict.fromkeys(place.doc_id for item in evidence for place in (item.sentence, *item.also))
     return tuple(document for doc_id in ids if (document := reader.document(doc_id)) is not None)
 
 
 def _cite_from(case: Case, evidence: Sequence[Evidence], profile: Profile) -> tuple[Citation, ...]:
     """Cite the evidence; read documents that the case has not loaded."""
     documents = {document.id: document for document in case.sources.documents}
-    absent = [item for item in evidence if item.sentence.doc_id not in documents]
+    absent = [
+        item for item in evidence if not documents.keys() >= {each.doc_id for each in (item.sentence, *item.also)}
+    ]
     documents |= {document.id: document for document in documents_of(absent, case.sources.reader)}
     return cite(evidence, documents, profile)
 
@@ -107,6 +110,10 @@ def cite(evidence: Iterable[Evidence], documents: Mapping[str, Document], profil
             raise OffsetMismatch(sentence.doc_id, sentence.quote.span.start, sentence.quote.span.end)
         for quote in filter(None, (sentence.quote, sentence.lead)):
             verify_quote(document, quote)
+        for place in item.also:
+            if place.doc_id not in documents:
+                raise OffsetMismatch(place.doc_id, place.quote.span.start, place.quote.span.end)
+            verify_quote(documents[place.doc_id], place.quote)
         about = document.metadata
         authority = authority_of(about, profile)
         citations.append(
@@ -121,6 +128,8 @@ def cite(evidence: Iterable[Evidence], documents: Mapping[str, Document], profil
                 cells=_cells(document, sentence),
                 display=displayed_sentence(sentence, vocabularies[document.id]),
                 lead_display=displayed_lead(sentence, vocabularies[document.id]),
+                role=item.role,
+                also=item.also,
             )
         )
     return tuple(citations)

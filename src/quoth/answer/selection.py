@@ -1,30 +1,49 @@
-"""Select the few sentences that together say most, each with the sentences it needs to be understood."""
+"""Select the sentences that answer a question, best first, and what each needs to be understood."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 
-from quoth.answer.companions import companions_of
+from quoth.answer.completion import Clauses, complementary, complete
 from quoth.domain.profile import Profile
 from quoth.search.engine import Engine
 from quoth.settings import SelectionSettings
-from quoth.types import Analysis, Conflict, Evidence, Ranked, Selection, Sentence, SubAnswer, Vectors
+from quoth.types import (
+    Analysis,
+    Conflict,
+    Evidence,
+    QuoteRole,
+    Ranked,
+    RegionKind,
+    Selection,
+    Sentence,
+    SubAnswer,
+    Vectors,
+)
 
-ReadNeighbours = Callable[[Sequence[Sentence]], Sequence[tuple[Sentence | None, Sentence | None]]]
-"""Return the sentences before and after each sentence, as `Reader.neighbours` does."""
+EqualPlaces = Callable[[Sentence], Sequence[Sentence]]
+"""Return the sentence to quote in place of a sentence, then the other sentences that equal it."""
 SentenceTest = Callable[[Ranked], bool]
+_EQUAL_SUPPORT = 0.02
+"""By how much the order scores of sentences differ that support an answer equally well."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_PREDICATE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|be|been|shall|must|may|might|can|cannot|could|will|would|should|do|does|did)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceTests:
-    """Which sentences support an answer by themselves, and which only complement one that does."""
+    """Which sentences support an answer by themselves, which may complement one, and which two have one subject."""
 
     supports: SentenceTest
     complements: SentenceTest
+    akin: Callable[[Sentence, Sentence], bool]
 
 
 def sentence_tests(
@@ -34,21 +53,51 @@ def sentence_tests(
 
     When no sub-question has evidence, nothing passes: resembling the whole question is no evidence either.
     """
+
+    def akin(sentence: Sentence, other: Sentence) -> bool:
+        together = (sentence.doc_id, sentence.section) == (other.doc_id, other.section)
+        return on_topic(sentence, analysis, engine.profile) and (
+            together or have_one_subject(sentence, other, engine.profile)
+        )
+
     if not engine.settings.decision.abstain:
-        return SentenceTests(lambda _: True, lambda _: False)
+        return SentenceTests(lambda _: True, lambda _: False, akin)
     if sub_answers and all(sub_answer.objection is not None for sub_answer in sub_answers):
-        return SentenceTests(lambda _: False, lambda _: False)
+        return SentenceTests(lambda _: False, lambda _: False, akin)
 
     def reaches(threshold: float) -> SentenceTest:
         return lambda ranked: ranked.relevance >= threshold and on_topic(ranked.sentence, analysis, engine.profile)
 
     thresholds = engine.thresholds
-    best = max((item.relevance for item in all_on_topic(ranked, analysis, engine.profile)), default=0.0)
+    stating = [item for item in all_on_topic(ranked, analysis, engine.profile) if states(item.sentence)]
+    best = max((item.relevance for item in stating), default=0.0)
     # The confidence decides about the best sentence; the others must be likely to support the answer by themselves.
     likely = reaches(max(thresholds.support, min(thresholds.quote, best)))
     # The best sentence of a part may support less than that of another part.
     of_parts = {item.sentence.id for sub_answer in sub_answers for item in sub_answer.evidence}
-    return SentenceTests(lambda item: item.sentence.id in of_parts or likely(item), reaches(thresholds.context))
+    return SentenceTests(
+        supports=lambda item: item.sentence.id in of_parts or (likely(item) and states(item.sentence)),
+        complements=reaches(thresholds.context),
+        akin=akin,
+    )
+
+
+def states(sentence: Sentence) -> bool:
+    """Return whether a sentence can be an answer by itself: a bare caption only names what it stands at."""
+    return sentence.kind is not RegionKind.CAPTION or _PREDICATE.search(sentence.text) is not None
+
+
+def have_one_subject(first: Sentence, second: Sentence, profile: Profile) -> bool:
+    """Return whether `first` shares a tag with `second` in every facet in which both have tags.
+
+    In a facet that questions presume it must be the main one: a sentence may mention several crops, but is about one.
+    """
+    for facet in profile.facets:
+        own, others = (set(each.tags.get(facet.name, ())) - {facet.default} for each in (first, second))
+        about = {first.tags[facet.name][0]} if own and facet.presumed else own
+        if about and others and about.isdisjoint(others):
+            return False
+    return True
 
 
 def on_topic(sentence: Sentence, analysis: Analysis, profile: Profile) -> bool:
@@ -74,53 +123,70 @@ def select(
     *,
     tests: SentenceTests,
     sub_evidence: Sequence[Sequence[str]],
-    neighbours: ReadNeighbours,
+    places: EqualPlaces,
+    clauses: Clauses,
     settings: SelectionSettings,
 ) -> Selection:
-    """Select sentences worth quoting by maximal marginal relevance, and add the companions of each.
+    """Select the sentences that answer, best first, with what completes each, and context where these are too few.
 
     `sub_evidence` lists, for each sub-question, the ids of the sentences that are evidence for it, best first. The
-    best sentence of each sub-question is chosen before any other sentence.
+    best sentence of each sub-question is chosen before any other sentence. `places` finds equal sentences.
     """
     supporting = tuple(filter(tests.supports, ranked))
-    context = complementary(ranked, supporting, tests.complements, settings.min_support - len(supporting))
-    worthy = worth_quoting(supporting, min_share=settings.min_share, at_least=settings.min_support)
+    worthy = worth_quoting(supporting, min_share=settings.min_share)
     first = one_of_each(supporting, sub_evidence)[: settings.max_sentences]
-    chosen = [*diversify(worthy, vectors, first=first, settings=settings), *context]
-    evidence = complete(chosen, neighbours, sure=max(1, len(first)), limit=settings.max_sentences)
+    merged = Places([*first, *worthy], places)
+    chosen = diversify(merged.of(worthy), vectors, first=merged.of(first), settings=settings)
+    completed = complete(
+        chosen,
+        clauses,
+        also=merged.also,
+        relevance={item.sentence.id: item.relevance for item in ranked},
+        answers={item.sentence.id for item in (*merged.of(worthy), *chosen)},
+        sure=max(1, len(merged.of(first))),
+        limit=settings.max_sentences,
+    )
+    rest = [item for item in without_repetition(ranked, chosen, vectors, settings=settings) if tests.complements(item)]
+    wanted = min(settings.min_support, settings.max_sentences) - len(completed)
+    context = complementary(completed, rest, akin=tests.akin, clauses=clauses, wanted=wanted)
+    added = {item.sentence.id for item in context}
+    quoted = [*chosen, *(item for item in rest if item.sentence.id in added)]
     return Selection(
-        evidence=evidence,
+        evidence=(*completed, *context),
         supporting=supporting,
-        context=context,
         redundancy_before=redundancy(vectors[[candidate.row for candidate in supporting[: settings.max_sentences]]]),
-        redundancy_after=redundancy(vectors[[candidate.row for candidate in chosen]]),
+        redundancy_after=redundancy(vectors[[candidate.row for candidate in quoted]]),
     )
 
 
-def complementary(
-    ranked: Sequence[Ranked], supporting: Sequence[Ranked], complements: SentenceTest, wanted: int
-) -> tuple[Ranked, ...]:
-    """Return up to `wanted` sentences that complement an answer, best first; none when nothing supports one."""
-    if not supporting:
-        return ()
-    taken = {candidate.sentence.id for candidate in supporting}
-    others = (candidate for candidate in ranked if candidate.sentence.id not in taken and complements(candidate))
-    return tuple(islice(others, max(0, wanted)))
+class Places:
+    """Joins equal sentences: one stands for all of them."""
+
+    def __init__(self, ranked: Sequence[Ranked], places: EqualPlaces) -> None:
+        self._stands_for: dict[str, Ranked] = {}
+        self.also: dict[str, tuple[Sentence, ...]] = {}
+        """The other places of each sentence that stands for several, by its id."""
+        for item in ranked:
+            if item.sentence.id in self._stands_for:
+                continue
+            quoted, *others = places(item.sentence)
+            standing = replace(item, candidate=replace(item.candidate, sentence=quoted))
+            self._stands_for |= {each.id: standing for each in (item.sentence, quoted, *others)}
+            self.also[quoted.id] = tuple(others)
+
+    def of(self, ranked: Sequence[Ranked]) -> list[Ranked]:
+        """Return the sentences that stand for these, each once, in the same order."""
+        standing = (self._stands_for[item.sentence.id] for item in ranked)
+        return list({item.sentence.id: item for item in standing}.values())
 
 
-def worth_quoting(supporting: Sequence[Ranked], *, min_share: float, at_least: int) -> list[Ranked]:
-    """Return the sentences with at least `min_share` of the best score, and always the `at_least` best, in input order.
+def worth_quoting(supporting: Sequence[Ranked], *, min_share: float) -> list[Ranked]:
+    """Return the sentences with at least `min_share` of the best score, in input order.
 
     A sentence that only resembles the question is not quoted to fill up the answer.
     """
-    by_score = sorted(supporting, key=lambda candidate: -candidate.relevance)
-    floor = min_share * by_score[0].relevance if by_score else 0.0
-    worthy = {
-        candidate.sentence.id
-        for rank, candidate in enumerate(by_score)
-        if candidate.relevance >= floor or rank < at_least
-    }
-    return [candidate for candidate in supporting if candidate.sentence.id in worthy]
+    floor = min_share * max((candidate.relevance for candidate in supporting), default=0.0)
+    return [candidate for candidate in supporting if candidate.relevance >= floor]
 
 
 def one_of_each(supporting: Sequence[Ranked], sub_evidence: Sequence[Sequence[str]]) -> list[Ranked]:
@@ -137,10 +203,11 @@ def one_of_each(supporting: Sequence[Ranked], sub_evidence: Sequence[Sequence[st
 def diversify(
     ranked: Sequence[Ranked], vectors: Vectors, *, first: Sequence[Ranked], settings: SelectionSettings
 ) -> list[Ranked]:
-    """Return the sentences of maximal marginal relevance, in the order chosen.
+    """Return the sentences that add to each other, best first.
 
-    Each step takes the candidate with the best score after a penalty for similarity to the sentences chosen so far.
-    The sentences in `first` are always chosen. Candidates more similar than `max_sim_threshold` are left out.
+    Among sentences that support equally well, each step takes the one with the best score after a penalty for its
+    similarity to the sentences chosen so far. What is more similar to them than `max_sim_threshold` is left out, so a
+    sentence never gives way to one that supports less. The sentences in `first` are always chosen.
     """
     chosen: list[Ranked] = []
     rest = list(ranked)
@@ -151,7 +218,11 @@ def diversify(
         return round(settings.mmr_lambda * candidate.order - penalty, 6)
 
     while len(chosen) < len(first) or (rest and len(chosen) < settings.max_sentences):
-        best = first[len(chosen)] if len(chosen) < len(first) else max(rest, key=marginal_relevance)
+        if len(chosen) < len(first):
+            best = first[len(chosen)]
+        else:
+            least = max(candidate.order for candidate in rest) - _EQUAL_SUPPORT
+            best = max((candidate for candidate in rest if candidate.order >= least), key=marginal_relevance)
         chosen.append(best)
         similarity = np.maximum(similarity, np.einsum("ij,j->i", vectors, vectors[best.row]))
         rest = [
@@ -162,32 +233,19 @@ def diversify(
     return chosen
 
 
-def complete(chosen: Sequence[Ranked], neighbours: ReadNeighbours, *, sure: int, limit: int) -> tuple[Evidence, ...]:
-    """Return the chosen sentences, each followed by its companions, at most `limit` in all.
-
-    A sentence that does not fit together with its companions is dropped. The first `sure` sentences always stay, with
-    their exceptions even beyond `limit`, since they would mislead without them.
-    """
-    # Read all neighbours in one call: a remote index would pay a round trip for each sentence.
-    sentences = [candidate.sentence for candidate in chosen]
-    beside = dict(zip((sentence.id for sentence in sentences), neighbours(sentences), strict=True))
-
-    def neighbours_of(sentence: Sentence) -> tuple[Sentence | None, Sentence | None]:
-        return beside[sentence.id] if sentence.id in beside else neighbours([sentence])[0]
-
-    evidence: dict[str, Evidence] = {}
-    for rank, candidate in enumerate(chosen):
-        exceptions, referents = companions_of(candidate.sentence, neighbours_of)
-        group = [candidate.sentence, *exceptions, *referents]
-        if rank < sure:
-            room = limit - len(evidence) - (min(sure, len(chosen)) - rank - 1)
-            group = group[: max(room, 1 + len(exceptions))]
-        added = [sentence for sentence in group if sentence.id not in evidence]
-        if rank < sure or len(evidence) + len(added) <= limit:
-            for sentence in added:
-                companion_of = None if sentence is candidate.sentence else candidate.sentence.id
-                evidence[sentence.id] = Evidence(sentence, candidate.relevance, companion_of)
-    return tuple(evidence.values())
+def without_repetition(
+    ranked: Sequence[Ranked], chosen: Sequence[Ranked], vectors: Vectors, *, settings: SelectionSettings
+) -> list[Ranked]:
+    """Return the sentences that are not too similar to the chosen ones or state other numbers, in input order."""
+    if not chosen:
+        return list(ranked)
+    stated = {number for item in chosen for number in _NUMBER.findall(item.sentence.text)}
+    similarity = np.einsum("ij,kj->ik", vectors, vectors[[item.row for item in chosen]]).max(axis=1)
+    return [
+        item
+        for item in ranked
+        if similarity[item.row] <= settings.max_sim_threshold or set(_NUMBER.findall(item.sentence.text)) - stated
+    ]
 
 
 def with_both_sides(selection: Selection, conflicts: Sequence[Conflict], ranked: Sequence[Ranked]) -> Selection:
@@ -197,7 +255,14 @@ def with_both_sides(selection: Selection, conflicts: Sequence[Conflict], ranked:
     if not any(sentence.id in quoted for sentence in sides):
         return selection
     scores = {candidate.sentence.id: candidate.relevance for candidate in ranked}
-    added = {side.id: Evidence(side, scores[side.id], None) for side in sides if side.id not in quoted}
+    supporting = {candidate.sentence.id for candidate in selection.supporting}
+    added = {
+        side.id: Evidence(
+            side, scores[side.id], None, QuoteRole.ANSWER if side.id in supporting else QuoteRole.CONTEXT, also=()
+        )
+        for side in sides
+        if side.id not in quoted
+    }
     return replace(selection, evidence=(*selection.evidence, *added.values()))
 
 

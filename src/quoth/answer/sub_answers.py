@@ -16,7 +16,7 @@ from quoth.language.words import fold
 from quoth.protocols import Reader
 from quoth.search.engine import Engine
 from quoth.search.fusion import SearchResult
-from quoth.types import Analysis, Evidence, Quantity, Ranked, Selection, Sentence, SubAnswer, SubQuestion
+from quoth.types import Analysis, Evidence, Quantity, QuoteRole, Ranked, Selection, Sentence, SubAnswer, SubQuestion
 
 
 def answer_sub_questions(
@@ -33,7 +33,7 @@ def answer_sub_questions(
             supports=sentence_tests(result.ranked, analysis, (), engine).supports,
         )
         ranked, model = evidence or result.ranked, engine.confidence_model(result.encoded)
-        best = [Evidence(item.sentence, item.relevance, None) for item in ranked[:1]]
+        best = [Evidence(item.sentence, item.relevance, None, QuoteRole.ANSWER, ()) for item in ranked[:1]]
         quoted = tuple(best) if evidence else ()
         documents = [reader.document(item.sentence.doc_id) for item in best]
         sources = Sources(
@@ -46,7 +46,7 @@ def answer_sub_questions(
         case = Case(
             analysis=analysis,
             ranked=result.ranked,
-            selection=Selection(quoted, evidence, (), 0.0, 0.0),
+            selection=Selection(quoted, evidence, 0.0, 0.0),
             confidence=confidence.value,
             # A single sentence is enough. With the calibrated threshold, a calibration would change the very answers
             # that it is computed from.

@@ -37,7 +37,7 @@ class Verification:
 
 
 def verify_run(results: Iterable[Mapping[str, Any]], text_of: TextOf) -> Verification:
-    """Check every citation in a run: answers, statements of conflicts and nearest evidence, with their leads."""
+    """Check every citation in a run: answers and other places, conflicts and nearest evidence, with their leads."""
     count = 0
     failures: list[CitationMismatch] = []
     for result in results:
@@ -75,6 +75,7 @@ def _citations(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         yield citation
         if citation.get("lead"):
             yield {"doc_id": citation.get("doc_id"), **citation["lead"]}
+        yield from (place if isinstance(place, Mapping) else {} for place in _list(citation.get("also")))
 
 
 def _list(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console
@@ -23,8 +24,10 @@ from quoth.types import (
     FoundPassage,
     Metadata,
     Outcome,
+    QuoteRole,
     Retrieval,
     RetrieveResult,
+    Sentence,
     Status,
 )
 
@@ -72,8 +75,10 @@ def print_outcome(outcome: Outcome) -> None:
                     "[bold]Only a part of the question is answered.[/bold] "
                     f"No evidence for: {plain('; '.join(outcome.unsupported_parts))}.\n"
                 )
+            before: Citation | None = None
             for number, citation in enumerate(in_reading_order(outcome.citations), 1):
-                _print_citation(number, citation)
+                _print_citation(number, citation, before=before)
+                before = citation
             print_conflicts(outcome.conflicts)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
@@ -84,7 +89,7 @@ def print_outcome(outcome: Outcome) -> None:
             if outcome.nearest:
                 OUT.print("\nThe nearest that was found, not given as an answer:")
             for number, citation in enumerate(outcome.nearest, 1):
-                _print_citation(number, citation)
+                _print_citation(number, citation, before=None)
 
 
 def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
@@ -99,9 +104,11 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
     )
 
 
-def _print_citation(number: int, citation: Citation) -> None:
+def _print_citation(number: int, citation: Citation, *, before: Citation | None) -> None:
+    """Print a quote; the lead that it shares with the quote `before` stands there already."""
     sentence = citation.sentence
-    lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display else ""
+    shared = before is not None and (before.sentence.doc_id, before.sentence.lead) == (sentence.doc_id, sentence.lead)
+    lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display and not shared else ""
     _print_indented(f"{lead}[bold]{plain(citation.display)}[/bold]")
     span = sentence.quote.span
     place = f"{sentence.doc_id}[{span.start}:{span.end}]"
@@ -117,8 +124,22 @@ def _print_citation(number: int, citation: Citation) -> None:
         about.append(f"read from a picture, {sentence.ocr:.0%} sure")
     about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
     about += [f"superseded by {successor.by}" for successor in supersessions(citation.metadata, sentence.section)]
+    about += [f"also in {', '.join(_place_name(other, sentence) for other in citation.also)}"] if citation.also else []
+    about += ["context"] if citation.role is QuoteRole.CONTEXT and not citation.why else []
     _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
     _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
+
+
+_SECTION_NUMBER = re.compile(r"\W*(?:[^\W\d_]+\.?\s+)?(\d+(?:\.\d+)*)\b")
+
+
+def _place_name(place: Sentence, quoted: Sentence) -> str:
+    """Return the number or the heading of another place of a quote: `§9.2.3`; with its document if that is another."""
+    heading = place.section[-1] if place.section else ""
+    number = _SECTION_NUMBER.match(heading)
+    span = place.quote.span
+    name = f"§{number[1]}" if number else heading or f"[{span.start}:{span.end}]"
+    return name if place.doc_id == quoted.doc_id else f"{place.doc_id} {name}"
 
 
 def _worth(authority: str | None, metadata: Metadata) -> str | None:

@@ -14,7 +14,7 @@ from quoth.evaluation.labelled_questions import DocumentSpan, LabelledQuestion, 
 from quoth.library import Quoth
 from quoth.output.render import main_tags, outcome_json
 from quoth.protocols import Progress
-from quoth.types import AskResult, Candidate, Evidence, Ranked, Sentence, Span
+from quoth.types import AskResult, Candidate, Evidence, QuoteRole, Ranked, Sentence, Span
 
 FAULT_CONFIDENCE = 1.0
 """A question without a result counts as a wrong answer given with the highest confidence, so that it never helps."""
@@ -30,6 +30,8 @@ class QuotedSentence:
     text: str
     score: float
     tags: Mapping[str, str]
+    role: str = QuoteRole.ANSWER.value
+    """Runs from before had no roles: every quote was there to answer."""
 
     def __post_init__(self) -> None:
         Span(self.start, self.end)
@@ -128,7 +130,8 @@ def judge_asked(item: LabelledQuestion, asked: AskResult, *, text_of: TextOf | N
 
 def _from_evidence(evidence: Evidence) -> QuotedSentence:
     sentence, span, score = evidence.sentence, evidence.sentence.quote.span, round(evidence.score, 4)
-    return QuotedSentence(sentence.doc_id, span.start, span.end, sentence.text, score, main_tags(sentence.tags))
+    tags, role = main_tags(sentence.tags), evidence.role.value
+    return QuotedSentence(sentence.doc_id, span.start, span.end, sentence.text, score, tags, role)
 
 
 def judge_result(item: LabelledQuestion, result: Mapping[str, Any], *, text_of: TextOf | None) -> Judgement:
@@ -205,7 +208,8 @@ def _from_citation(content: Mapping[str, Any]) -> QuotedSentence:
         raise TypeError("start and end must be whole numbers")
     tags = {str(facet): str(value) for facet, value in (content.get("tags") or {}).items()}
     score = float(content.get("score") or 0.0)
-    return QuotedSentence(doc_id, start, end, text, score if isfinite(score) else 0.0, tags)
+    role = str(content.get("role") or QuoteRole.ANSWER.value)
+    return QuotedSentence(doc_id, start, end, text, score if isfinite(score) else 0.0, tags, role)
 
 
 def _notes(notes: Mapping[str, Any]) -> tuple[tuple[float, float] | None, ResultOrigin | None]:
@@ -263,7 +267,7 @@ def stages_of(asked: AskResult, item: LabelledQuestion) -> StageRanks:
     }
     absent = _WITHOUT.get(asked.outcome.notes.retriever)
     plain = sorted(trace.ranked, key=lambda ranked: (-ranked.relevance, _place(ranked.sentence)))
-    own = [evidence.sentence for evidence in trace.selection.evidence if evidence.companion_of is None]
+    own = [evidence.sentence for evidence in trace.selection.evidence if evidence.role is QuoteRole.ANSWER]
     best = [evidence.sentence for evidence in trace.selection.supporting[: len(own)]]
     return StageRanks(
         ranks={name: first_ranks(order, item.gold) for name, order in orders.items() if name != absent},

@@ -18,8 +18,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from quoth.evaluation.judgements import STAGES, TOP, Judgement, is_right, tag_pairs
+from quoth.evaluation.judgements import STAGES, TOP, Judgement, QuotedSentence, is_right, tag_pairs
 from quoth.evaluation.labelled_questions import character_scores, first_ranks, recall
+from quoth.types import QuoteRole
 
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -165,6 +166,19 @@ def _decisions(judged: Sequence[Judgement]) -> Iterator[Metric]:
     yield mean("decided_well", "decided well", _decided_well)
 
 
+def _quote_precision(shown: Sequence[Judgement], key: str, title: str) -> Metric:
+    quoted = np.array([float(len(judgement.quotes)) for judgement in shown])
+    touching = np.array(
+        [float(sum(is_right(judgement.labelled, [one]) for one in judgement.quotes)) for judgement in shown]
+    )
+    of = partial(_quotient, touching, quoted)
+    return Metric(key, "answers", title, "higher", int(quoted.sum()), None, of)
+
+
+def _answers_itself(quote: QuotedSentence) -> bool:
+    return quote.role == QuoteRole.ANSWER
+
+
 def _given(judgement: Judgement) -> bool:
     """Return whether the engine did not abstain; a question without a result counts as answered wrongly."""
     return not judgement.abstained
@@ -182,13 +196,9 @@ def _answers(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Me
     """Yield metrics of the answers given; a withheld quote counts as no quote."""
     shown = [replace(judgement, quotes=()) if judgement.abstained else judgement for judgement in judged]
     yield from _overlap(shown, "answers", precise=_given, prefix="answered_", suffix=", answers")
-    quoted = np.array([float(len(judgement.quotes)) for judgement in shown])
-    touching = np.array(
-        [float(sum(is_right(judgement.labelled, [one]) for one in judgement.quotes)) for judgement in shown]
-    )
-    of = partial(_quotient, touching, quoted)
-    title = "quotes that touch gold"
-    yield Metric("quote_precision", "answers", title, "higher", int(quoted.sum()), None, of)
+    yield _quote_precision(shown, "quote_precision", "quotes that touch gold")
+    answering = [replace(judgement, quotes=tuple(filter(_answers_itself, judgement.quotes))) for judgement in shown]
+    yield _quote_precision(answering, "answer_quote_precision", "quotes with the role answer that touch gold")
     mean = partial(_mean, judged, "answers", counts=_answered)
     yield mean("sentences_per_answer", "sentences per answer", lambda answer: len(answer.quotes), better="")
     for place, name in enumerate(("before", "after")):

@@ -320,6 +320,9 @@ def _citation(citation: Mapping[str, Any]) -> str:
     if citation["lead"]:
         lines.append(f'    introduced by: "{citation["lead"]["text"]}"')
     lines.append(f"    cite: {_location(citation)}")
+    lines += [f"    the same in: {_location(place)}" for place in citation.get("also") or ()]
+    if citation.get("role") == "context" and not citation.get("why"):
+        lines.append("    only context: it completes the answer and does not give it")
     if citation.get("why"):
         lines.append(f"    why it is no answer: {citation['why']}")
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from quoth.types import (
     ConflictKind,
     FoundBy,
     QuestionKind,
+    QuoteRole,
     Reason,
     RegionKind,
     Status,
@@ -113,6 +114,11 @@ class PlacedQuoteJson(JsonObject, frozen=True):
     end: End
 
 
+class PlaceJson(PlacedQuoteJson, frozen=True):
+    section: Section
+    page: Number | None
+
+
 _TOGETHER = ("document_type", "authority", "authority_guessed", "effective_date", "superseded_by")
 
 
@@ -136,6 +142,7 @@ class CitationJson(PlacedQuoteJson, frozen=True):
     region: QuotedRegion
     lead: Annotated[QuoteJson | None, about("The line that introduces a list item, or the header of a table row.")]
     companion_of: Annotated[str | None, about("`doc_id:start-end` of the cited sentence that this one completes.")]
+    role: Annotated[QuoteRole, about("`answer`: it supports the answer by itself; `context`: it completes one.")]
     document_type: str | UnsetType | None = UNSET
     authority: Annotated[str, about("What the document is worth: binding, guidance, precedent.")] | UnsetType = UNSET
     authority_guessed: AuthorityGuessed | UnsetType = UNSET
@@ -147,6 +154,9 @@ class CitationJson(PlacedQuoteJson, frozen=True):
     why: (
         Annotated[NonEmpty, about("Only in `nearest`: why the sentence is no answer. In Quoth's words.")] | UnsetType
     ) = UNSET
+    also: Annotated[list[PlaceJson], Meta(min_length=1, description="Other places that say the same.")] | UnsetType = (
+        UNSET
+    )
 
     schema_rules: ClassVar[dict[str, Any]] = {
         "dependentRequired": {name: [other for other in _TOGETHER if other != name] for name in _TOGETHER}

@@ -20,6 +20,7 @@ from quoth.output.json_types import (
     ConflictJson,
     JsonObject,
     PassageJson,
+    PlaceJson,
     QuoteJson,
     RetrievalJson,
     RunNotesJson,
@@ -101,6 +102,8 @@ def _citation(citation: Citation) -> CitationJson:
         doi=citation.metadata.doi or UNSET,
         cells=UNSET if citation.cells is None else citation.cells,
         why=UNSET if citation.why is None else citation.why,
+        also=[PlaceJson.of(**_quoted(place), section=list(place.section), page=place.page) for place in citation.also]
+        or UNSET,
     )
 
 
@@ -214,7 +217,12 @@ def trace_json(asked: AskResult) -> dict[str, Any]:
         ],
         "ranked": [_ranked_json(ranked, chosen=ranked.sentence.id in chosen) for ranked in trace.ranked],
         "selected": [
-            {"id": evidence.sentence.id, "score": rounded(evidence.score), "companion_of": evidence.companion_of}
+            {
+                "id": evidence.sentence.id,
+                "score": rounded(evidence.score),
+                "companion_of": evidence.companion_of,
+                "role": evidence.role.value,
+            }
             for evidence in trace.selection.evidence
         ],
         "confidence": {

@@ -61,6 +61,7 @@ from quoth.types.results import (
     Evidence,
     Objection,
     Outcome,
+    QuoteRole,
     Ranked,
     Reason,
     RunNotes,

@@ -92,25 +92,33 @@ class Confidence:
     terms: Mapping[str, float]
 
 
+class QuoteRole(StrEnum):
+    """What a quote does in an answer: it supports the answer by itself, or completes one that does."""
+
+    ANSWER = "answer"
+    CONTEXT = "context"
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A sentence to quote. `companion_of` is the id of the sentence that it completes; None if it stands by itself."""
+    """A sentence to quote. `companion_of` is the id of the sentence that it completes; None if it stands by itself.
+
+    `also` are equal sentences in other places.
+    """
 
     sentence: Sentence
     score: float
     companion_of: str | None
+    role: QuoteRole
+    also: tuple[Sentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen evidence, every sentence that supports an answer, best first, and the redundancy before and after.
-
-    `context` complements an answer that has too few supporting sentences, best first.
-    """
+    """The chosen evidence, every sentence that supports an answer, best first, and the redundancy before and after."""
 
     evidence: tuple[Evidence, ...]
     supporting: tuple[Ranked, ...]
-    context: tuple[Ranked, ...]
     redundancy_before: float
     redundancy_after: float
 
@@ -223,6 +231,9 @@ class Citation:
     """The sentence for people, on one line and with words joined that a line break hyphenates. It is not exact."""
     lead_display: str | None
     """The lead for people; None for a sentence without one."""
+    role: QuoteRole
+    also: tuple[Sentence, ...]
+    """Equal sentences in other places, verified too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,6 +152,7 @@ function meta(quote) {
       { class: "source" },
       el("cite", {}, titleOf(quote.doc_id, quote.document_name ?? null)),
       badge(quote.authority, quote.authority_guessed),
+      quote.role === "context" && !quote.why ? el("span", { class: "badge context" }, "context") : null,
     ),
     el(
       "p",
@@ -176,6 +177,37 @@ function place(quote) {
   return el("span", { class: "place" }, label, foreign(quote.doc_id), ` ${quote.start}–${quote.end}`);
 }
 
+function sameLead(one, quote) {
+  return Boolean(one.lead && quote.lead && one.region !== "table_row") && one.lead.start === quote.lead.start && one.doc_id === quote.doc_id;
+}
+
+// What a companion is to its quote: another item of its list, a clause from elsewhere, or a sentence beside it.
+function readWith(one, quote) {
+  const note = (...words) => el("p", { class: "fine" }, words);
+  if (sameLead(one, quote)) return note("In the same list:");
+  if (one.doc_id !== quote.doc_id || one.section.join("\n") !== quote.section.join("\n")) {
+    return note("Read with ", sectionPath(one.section) ?? foreign(one.doc_id), ":");
+  }
+  return note(`Read with what ${one.start < quote.start ? "stands before" : "follows"} it:`);
+}
+
+// The other places that say the same, as links.
+function alsoIn(quote, page) {
+  if (!quote.also) return null;
+  const links = quote.also.map((place, i) => {
+    const one = place.doc_id === quote.doc_id ? { doc_sha256: quote.doc_sha256, ...place } : place;
+    const open = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      page.open(one, event.currentTarget);
+    };
+    const name = one.section.length ? one.section[one.section.length - 1] : `${one.start}–${one.end}`;
+    const named = one.doc_id === quote.doc_id ? name : `${one.doc_id}, ${name}`;
+    return [i ? ", " : null, el("a", { href: page.hrefOf(one), on: { click: open } }, foreign(named))];
+  });
+  return el("p", { class: "fine also" }, "Also in ", links.flat());
+}
+
 // `page` gives what a quote can do: `hrefOf(quote)`, `open(quote, link)`, `askWithin(docId)`.
 export function quoteCard(quote, page, { companions = [], extra = null } = {}) {
   const superseded = (quote.superseded_by ?? []).length > 0;
@@ -184,8 +216,8 @@ export function quoteCard(quote, page, { companions = [], extra = null } = {}) {
     el(
       "div",
       { class: "companion" },
-      el("p", { class: "fine" }, `Read with what ${one.start < quote.start ? "stands before" : "follows"} it:`),
-      quoted(one, { href: page.hrefOf(one), open: (from) => page.open(one, from) }),
+      readWith(one, quote),
+      quoted(sameLead(one, quote) ? { ...one, lead: null } : one, { href: page.hrefOf(one), open: (from) => page.open(one, from) }),
       el("div", { class: "under" }, ocrNote(one), copyMenu(one)),
     ),
   );
@@ -196,6 +228,7 @@ export function quoteCard(quote, page, { companions = [], extra = null } = {}) {
     quoted(quote, link),
     attached,
     meta(quote),
+    alsoIn(quote, page),
     ocrNote(quote),
     extra,
     el("div", { class: "under" }, score(quote.score), tagList(quote), place(quote), copyMenu(quote)),

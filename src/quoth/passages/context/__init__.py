@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from quoth.answer.source_texts import SourceTexts
 from quoth.domain.profile import Profile
 from quoth.passages.context.context_draft import ContextDraft, sentences_in
-from quoth.passages.context.context_sources import SourceTexts
 from quoth.passages.context.excerpts import beginning, ending
 from quoth.passages.context.explanations import DefinedTerms, ReferredSections
 from quoth.passages.context.passage_admission import PassageAdmission

@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from quoth.answer.source_texts import SourceTexts
 from quoth.answer.verification import verify_quote
 from quoth.domain.authority import authority_of, supersessions
 from quoth.language.resolve_reference import shared_headings
 from quoth.language.words import count_tokens
-from quoth.passages.context.context_sources import SourceTexts
 from quoth.passages.context.excerpts import Excerpt, joined
 from quoth.protocols import TokenCounter
 from quoth.types import BlockReason, Context, ContextBlock, FoundPassage, RegionKind, Sentence, Span, Supersession

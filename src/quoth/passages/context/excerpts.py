@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from quoth.answer.companions import companions_of
+from quoth.answer.source_texts import SourceText, SourceTexts
 from quoth.language.resolve_reference import shared_headings
 from quoth.language.words import count_tokens
-from quoth.passages.context.context_sources import SourceText, SourceTexts
 from quoth.types import BlockReason, RegionKind, Sentence, Span, Supersession
 
 _REASONS = tuple(BlockReason)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby, takewhile
 
+from quoth.answer.source_texts import SourceText, by_term, defined_keys
 from quoth.domain.authority import is_binding, is_superseded
 from quoth.language.definitions import term_key, terms_used
 from quoth.language.references import OUTER_LABELS, Reference, references
 from quoth.language.resolve_reference import find_document, resolve
 from quoth.language.words import count_tokens
 from quoth.passages.context.context_draft import ContextDraft
-from quoth.passages.context.context_sources import SourceText, by_term, defined_keys
 from quoth.passages.context.excerpts import DEFINITION_OF, ending
 from quoth.types import NO_FILTERS, BlockReason, DocumentInfo, Query, RegionKind, Sentence, Span
 

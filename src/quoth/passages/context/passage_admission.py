@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from quoth.answer.source_texts import SourceText
 from quoth.answer.verification import verify_quote
 from quoth.language.words import count_tokens
 from quoth.passages.context.context_draft import ContextDraft
-from quoth.passages.context.context_sources import SourceText
 from quoth.passages.context.excerpts import Excerpt, beginning, ending
 from quoth.types import BlockReason, FoundPassage, Quote, RegionKind, Span
 

@@ -1,4 +1,4 @@
-"""The documents that a context is made from, each read once."""
+"""The documents that an answer or a context is made from, each read once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from quoth.domain.profile import Profile
 from quoth.errors import OffsetMismatch
 from quoth.language.definitions import defined_terms, term_key
 from quoth.language.resolve_reference import SectionIndex
+from quoth.language.restrictions import Restriction, restrictions
 from quoth.protocols import Reader
 from quoth.types import Document, DocumentInfo, Passage, RegionKind, Sentence, Span
 
@@ -46,6 +47,12 @@ class SourceText:
     def glossary(self) -> Mapping[tuple[str, ...], Sequence[Sentence]]:
         """The sentences that define a term, in reading order, by the key of the term."""
         return by_term(sentence for sentence in self.sentences if sentence.kind.evidence)
+
+    @cached_property
+    def restrictions(self) -> Sequence[tuple[Sentence, Restriction]]:
+        """The sentences that refer to a clause which they restrict, or which restricts them, in reading order."""
+        evidence = (sentence for sentence in self.sentences if sentence.kind.evidence)
+        return [(sentence, each) for sentence in evidence for each in restrictions(sentence.text)]
 
     def position_at(self, offset: int) -> int:
         """Return the position of the last sentence that begins at `offset` or before; -1 if there is none."""
@@ -102,7 +109,7 @@ def by_term(sentences: Iterable[Sentence]) -> dict[tuple[str, ...], list[Sentenc
 
 
 class SourceTexts:
-    """The documents of one context; `profile` tells their authority."""
+    """The documents of one answer or context; `profile` tells their authority."""
 
     def __init__(self, reader: Reader, profile: Profile, known: Iterable[DocumentInfo]) -> None:
         self.reader = reader

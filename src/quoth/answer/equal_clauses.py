@@ -1,0 +1,59 @@
+"""Equal clauses: sentences in other places that say the same in the same words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from quoth.language.terms import index_terms
+from quoth.language.words import FUNCTION_WORDS, NEGATIONS, fold
+from quoth.types import Analysis, Sentence
+
+_SHARE = 0.97
+"""The least share of words that nearly equal sentences have in common."""
+_WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
+_NUMBERED = re.compile(r"\W*(?:\(\w{1,4}\)|\d+(?:\.\d+)+|\w{1,3}[.)])\s+")
+"""The number of a clause, which tells its place and not what it says."""
+
+
+def clause_words(sentence: Sentence) -> tuple[str, ...]:
+    """Return the words of a sentence with its lead, folded, without the number that it opens with."""
+    lead = sentence.lead.text if sentence.lead else ""
+    texts = (lead, sentence.text)
+    return tuple(word for text in texts for word in _WORD.findall(fold(_NUMBERED.sub("", text, count=1))))
+
+
+def are_equal(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether two clauses say the same: in equal words, or but for a few words that carry no meaning."""
+    if first == second:
+        return bool(first)
+    one, other = Counter(first), Counter(second)
+    differing = {*(one - other), *(other - one)}
+    shared = 2 * (one & other).total() / max(1, len(first) + len(second))
+    return shared >= _SHARE and differing <= FUNCTION_WORDS - NEGATIONS
+
+
+def equal_clauses(
+    chosen: Sentence, found: Iterable[Sentence], *, analysis: Analysis, in_force: Callable[[Sentence], bool]
+) -> tuple[Sentence, ...]:
+    """Return the sentences of `found` (best first) that equal `chosen`: the one to quote, then the others by place.
+
+    The question may name a place: then the clause is quoted whose headings hold most of its words. A place that is no
+    longer in force does not stand beside one that is.
+    """
+    words, length = clause_words(chosen), len(chosen.text)
+    alike = (other for other in found if abs(len(other.text) - length) <= length // 5)
+    equal = {other.id: other for other in (chosen, *alike) if are_equal(words, clause_words(other))}
+    if len(equal) < 2:
+        return (chosen,)
+    asked = {term for group in analysis.terms for form in group for term in index_terms(form).split()}
+
+    def named(sentence: Sentence) -> int:
+        return len(asked & set(index_terms("\n".join(sentence.section)).split()))
+
+    valid = [other for other in equal.values() if in_force(other) or not in_force(chosen)]
+    first = max(valid, key=named)
+    others = (other for other in valid if other is not first)
+    by_place = sorted(others, key=lambda other: (other.doc_id != first.doc_id, other.doc_id, other.quote.span))
+    return first, *by_place

@@ -1,0 +1,46 @@
+"""References that restrict: `Except as provided in Section 11.4.4`, `Notwithstanding subsection (c)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from quoth.language.numbering import ITEM
+from quoth.language.references import OUTER_LABELS, Reference, references
+
+_RESTRICTS = re.compile(
+    r"\b(?:except(?:ed|ing|ions?)?|unless|notwithstanding|despite|subject\sto|without\sprejudice\sto|other\sthan"
+    r"|save\s(?:as|for|where)|(?:allowed|permitted|exempt(?:ed)?|excused|waived)\s(?:by|under|in|from))\b",
+    re.IGNORECASE,
+)
+_REACH = 90
+"""Characters between a word that restricts and the reference that it restricts by."""
+_OWN_ITEM = re.compile(
+    rf"\b(?:sub-?)?(?:sections?|paragraphs?|clauses?|items?|divisions?)\s(?P<item>(?:{ITEM})+)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """A reference to a section, or with None to an item of the text's own section. `item` is `(c)`, or empty."""
+
+    reference: Reference | None
+    item: str
+
+
+def restrictions(text: str) -> Iterator[Restriction]:
+    """Yield the references behind a word that restricts. Whole articles and chapters are too much to be meant."""
+    words = list(_RESTRICTS.finditer(text))
+    if not words:
+        return
+
+    def restricts(start: int) -> bool:
+        return any(0 <= start - word.end() <= _REACH and ". " not in text[word.end() : start] for word in words)
+
+    for reference in references(text):
+        if reference.label not in OUTER_LABELS and restricts(reference.span.start):
+            yield Restriction(reference, reference.item)
+    for own in _OWN_ITEM.finditer(text):
+        if restricts(own.start()):
+            yield Restriction(None, own["item"])
