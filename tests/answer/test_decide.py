@@ -101,6 +101,7 @@ def case(
         threshold=0.30,
         sources=sources,
         doubts=doubts_of(analysis, sources),
+        weighed=True,
         sure=sure,
     )
 
@@ -166,19 +167,19 @@ def test_anything_in_hand_is_a_result() -> None:
 @pytest.mark.parametrize(
     ("question", "presumed"),
     [
-        ("What is sown in Eskişehir?", "name 'Eskişehir'"),
-        ("What did Ivan Smith sow?", "name 'Ivan Smith'"),
-        ("What was sown in 1994?", "year '1994'"),
-        ("What was sown on March 5, 2021?", "date 'March 5, 2021'"),
-        ("Is MON-810 sown?", "code 'MON-810'"),
-        ('What is a "green bridge"?', "quoted 'green bridge'"),
+        ("What is sown in Eskişehir?", "'Eskişehir'"),
+        ("What did Ivan Smith sow?", "'Ivan Smith'"),
+        ("What was sown in 1994?", "'1994'"),
+        ("What was sown on March 5, 2021?", "'March 5, 2021'"),
+        ("Is MON-810 sown?", "'MON-810'"),
+        ('What is a "green bridge"?', "'green bridge'"),
     ],
 )
 def test_something_that_the_corpus_never_mentions_is_named(question: str, presumed: str) -> None:
     objection = unknown_entity(case(question, quotes=[("a.md", "Sow at 2.5 cm.")]))
 
     assert objection == Objection(
-        Reason.UNKNOWN_ENTITY, f"The question presumes the {presumed}, which the corpus never mentions."
+        Reason.UNKNOWN_ENTITY, f"{presumed} is not mentioned in the corpus."
     )
 
 
@@ -223,7 +224,7 @@ def test_a_crop_that_the_corpus_does_not_cover_is_named(crop: str) -> None:
     said = unknown_entity(case(f"How is {crop} sown?", documents=documents, quotes=quotes, profile="agriculture"))
 
     assert said is not None
-    assert said.detail == f"The question presumes the name '{crop}', which the corpus never mentions."
+    assert said.detail == f"'{crop}' is not mentioned in the corpus."
 
 
 def test_the_id_of_the_document_counts_as_a_mention() -> None:
@@ -237,9 +238,7 @@ def test_a_long_document_must_mention_it_itself() -> None:
     objection = unknown_entity(case("What of Eskişehir?", documents=documents, quotes=[("a.md", "Sow at 2.5 cm.")]))
 
     assert objection is not None
-    assert objection.detail == (
-        "The question presumes the name 'Eskişehir', which the documents that come nearest never mention."
-    )
+    assert objection.detail == "'Eskişehir' is not mentioned in the documents that come nearest."
 
 
 def test_a_page_leaves_its_setting_unsaid_so_the_corpus_is_asked() -> None:

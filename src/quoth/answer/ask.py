@@ -20,6 +20,7 @@ from quoth.search.fusion import SearchResult, merge
 from quoth.search.hybrid_search import hybrid_search, read_best, rerank_with_llm
 from quoth.search.question_analysis import analyse
 from quoth.search.sub_questions import sub_questions_of
+from quoth.search.unused_words import with_unused_words
 from quoth.types import Analysis, AskResult, Conflict, Question, Trace
 
 
@@ -28,7 +29,11 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     settings = engine.settings
     reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
-    sub_questions = sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)
+    sub_questions = tuple(
+        replace(sub_question, analysis=with_unused_words(sub_question.analysis, reader))
+        for sub_question in sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)
+    )
+    analysis = with_unused_words(analysis, reader)
     done("analyse")
 
     topk = settings.rerank.topk
@@ -78,6 +83,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
         threshold=threshold_in_force(in_force.calibration, plain=engine.thresholds.answer),
         sources=sources,
         doubts=doubts,
+        weighed=bool(confidence.terms),
         sure=is_sure(confidence),
     )
     objections = decide(case)
