@@ -178,9 +178,7 @@ def test_anything_in_hand_is_a_result() -> None:
 def test_something_that_the_corpus_never_mentions_is_named(question: str, presumed: str) -> None:
     objection = unknown_entity(case(question, quotes=[("a.md", "Sow at 2.5 cm.")]))
 
-    assert objection == Objection(
-        Reason.UNKNOWN_ENTITY, f"{presumed} is not mentioned in the corpus."
-    )
+    assert objection == Objection(Reason.UNKNOWN_ENTITY, f"{presumed} is not mentioned in the corpus.")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from quoth.answer.calibration import calibrated, settings_in_force, threshold_in_force
-from quoth.answer.confidence import confidence_of
+from quoth.answer.confidence import confidence_of, outlook_of
 from quoth.answer.conflicts.find_conflicts import conflicts_of
 from quoth.answer.decision import Case, decide, is_sure
 from quoth.answer.doubts import Sources, doubts_of
@@ -92,6 +92,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     outcome = conclude(
         case,
         objections,
+        outlook=outlook_of(confidence, threshold=engine.thresholds.answer),
         analysis=analysis,
         found=found,
         sub_answers=sub_answers,

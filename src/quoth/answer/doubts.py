@@ -10,7 +10,7 @@ from quoth.language.entities import is_numbered, mentions, word_occurs
 from quoth.language.opposites import opposed_words
 from quoth.language.quantities import quantities, same_quantity
 from quoth.language.rarity import TELLING, rarity
-from quoth.language.words import fold
+from quoth.language.words import fold, singular
 from quoth.protocols import Reader
 from quoth.search.question_analysis import name_entity
 from quoth.search.unused_words import names_of_unused_words
@@ -53,8 +53,10 @@ class Doubts:
 
     @property
     def telling(self) -> tuple[str, ...]:
-        """The unused words that are rare enough to be worth naming."""
-        return tuple(word for word in self.unused if rarity(word) >= TELLING)
+        """The names and other words that are never used, if they are rare enough to be worth naming."""
+        names = {word: group[0].text for group in self.unused_names for word in group[0].words}
+        named = ((names.get(singular(fold(word))), word) for word in self.unused)
+        return tuple(dict.fromkeys(name or word for name, word in named if name or rarity(word) >= TELLING))
 
     @property
     def features(self) -> dict[str, float]:

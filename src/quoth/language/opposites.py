@@ -15,6 +15,8 @@ _EITHER_WAY = re.compile(r"\b(?:than|differ\w*|compar\w*)\b")
 """A comparison is answered by a sentence with either word."""
 _MEASURE = re.compile(r"\bhow [^\W\d_]+")
 """`How deep is it?` is asked of shallow waters as well."""
+
+
 def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
     """Return words of the question that the evidence lacks, each with an opposite that it has instead.
 

@@ -65,12 +65,13 @@ _ENDINGS = (
     ("ied", ("y",)),
     ("ed", ("e", "")),
     ("ing", ("", "e")),
+    ("n", ("",)),
 )
 """Endings of regular forms, and what the base may have in their place."""
 
 
 def regular_bases(word: str) -> Iterator[str]:
-    """Yield what a folded word may be a regular form of: `raise` for `raised`; most of what it yields is no word."""
+    """Yield what a folded word may be a form of: `raise` for `raised`, `sow` for `sown`; not all of it are words."""
     for ending, replacements in _ENDINGS:
         stem = word.removesuffix(ending)
         if stem != word:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from quoth.domain.publications import within_publications
 from quoth.language.rarity import is_english, rarity
 from quoth.language.terms import words
-from quoth.language.words import singular
+from quoth.language.words import fold, regular_bases, singular
 from quoth.protocols import Reader
 from quoth.types import NO_FILTERS, Analysis, Entity, EntityKind, Query
 
@@ -32,7 +32,7 @@ def names_of_unused_words(analysis: Analysis) -> tuple[tuple[Entity, ...], ...]:
 
 
 def _unused(analysis: Analysis, reader: Reader) -> Iterator[str]:
-    groups = [group for group in analysis.terms if rarity(group[0]) > 0]
+    groups = [(*group, *regular_bases(fold(group[0]))) for group in analysis.terms if rarity(group[0]) > 0]
     counts = reader.frequencies([word for group in groups for word in group])
     filters = analysis.question.filters
     limits = None if filters == NO_FILTERS else within_publications(filters, reader)

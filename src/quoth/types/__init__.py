@@ -60,6 +60,7 @@ from quoth.types.results import (
     Evidence,
     Objection,
     Outcome,
+    Outlook,
     Ranked,
     Reason,
     RunNotes,
