@@ -101,7 +101,6 @@ def case(
         threshold=0.30,
         sources=sources,
         doubts=doubts_of(analysis, sources),
-        weighed=True,
         sure=sure,
     )
 

@@ -67,7 +67,6 @@ def case(question: str, *texts: str, profile: str = "agriculture", supporting: S
         threshold=0.3,
         sources=sources,
         doubts=doubts_of(analysis, sources),
-        weighed=True,
         sure=False,
     )
 

@@ -83,7 +83,6 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
         threshold=threshold_in_force(in_force.calibration, plain=engine.thresholds.answer),
         sources=sources,
         doubts=doubts,
-        weighed=bool(confidence.terms),
         sure=is_sure(confidence),
     )
     objections = decide(case)

@@ -29,8 +29,6 @@ class Case:
     """The least confidence of an answer."""
     sources: Sources
     doubts: Doubts
-    weighed: bool
-    """Whether the confidence is a probability, in which the words that the corpus never uses count already."""
     sure: bool
     """Whether the confidence outweighs every doubt. A calibration must not change that: it counted the answers."""
 
@@ -58,17 +56,17 @@ def no_results(case: Case) -> Objection | None:
 
 
 def unknown_entity(case: Case) -> Objection | None:
-    """Object to a name, year, date or code that the sources never mention; name words that the corpus never uses.
+    """Object to names, years, dates and codes that the sources never mention, and to strange words that are never used.
 
-    A word objects by its part in the confidence: it is only named where that is too low.
+    Another word objects by its part in the confidence alone: it is only named where that is too low.
     """
     doubts, reader = case.doubts, case.sources.reader
-    for group in (*doubts.unknown, *(() if case.weighed else doubts.unused_names)) if case.doubtful else ():
+    for group in doubts.unknown if case.doubtful else ():
         nearest = any(in_corpus(entity, reader) for entity in group)
         return _not_mentioned([group[0].text], "the documents that come nearest" if nearest else _searched(case))
-    if case.weighed and doubts.telling and case.confidence < case.threshold:
-        return _not_mentioned(doubts.telling, _searched(case))
-    return None
+    likely = case.confidence >= case.threshold
+    unused = () if likely and not case.doubtful else doubts.strange if likely else doubts.telling
+    return _not_mentioned(unused, _searched(case)) if unused else None
 
 
 def _searched(case: Case) -> str:

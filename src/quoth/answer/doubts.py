@@ -9,7 +9,7 @@ from quoth.language.asked_quantities import asked_units, speaks_in
 from quoth.language.entities import is_numbered, mentions, word_occurs
 from quoth.language.opposites import opposed_words
 from quoth.language.quantities import quantities, same_quantity
-from quoth.language.rarity import TELLING, rarity
+from quoth.language.rarity import STRANGE, TELLING, rarity
 from quoth.language.words import fold, singular
 from quoth.protocols import Reader
 from quoth.search.question_analysis import name_entity
@@ -53,10 +53,18 @@ class Doubts:
 
     @property
     def telling(self) -> tuple[str, ...]:
-        """The names and other words that are never used, if they are rare enough to be worth naming."""
+        """The names that are never used, and the other words that are rare enough to be worth naming."""
+        return self._unused(TELLING)
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """The names that are never used, and the other words that English hardly knows, whatever their case."""
+        return self._unused(STRANGE)
+
+    def _unused(self, least: float) -> tuple[str, ...]:
         names = {word: group[0].text for group in self.unused_names for word in group[0].words}
         named = ((names.get(singular(fold(word))), word) for word in self.unused)
-        return tuple(dict.fromkeys(name or word for name, word in named if name or rarity(word) >= TELLING))
+        return tuple(dict.fromkeys(name or word for name, word in named if name or rarity(word) >= least))
 
     @property
     def features(self) -> dict[str, float]:

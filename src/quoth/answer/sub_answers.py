@@ -54,7 +54,6 @@ def answer_sub_questions(
             threshold=engine.thresholds.answer,
             sources=sources,
             doubts=doubts,
-            weighed=bool(confidence.terms),
             sure=is_sure(confidence),
         )
         objection = first_objection(decide(case), abstain=engine.settings.decision.abstain)

@@ -22,6 +22,8 @@ _PARTS = re.compile(r"[^\W_]+")
 
 TELLING = 0.5
 """From this rarity on, a word is worth naming when it is missing."""
+STRANGE = 1.0
+"""The rarity of a word that English hardly knows: mostly the name of something."""
 
 
 class _Pieces(msgspec.Struct):
