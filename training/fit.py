@@ -3,11 +3,12 @@
     python training/fit.py --work DIR [--root ../shared/train] [--late]
 
 Asks the held-out questions through the engine itself: of their own document, as they were labelled, also as statements,
-with one thing changed and with a word that was never heard of; and, where they make sense alone, of all held-out documents together, with and without their
-own (then nothing answers them). Writes src/quoth/models/shipped/evidence.json: how far a sentence supports an answer,
-and how far the best one answers the question. A weight of the wrong sign is left out. The order of the sentences that
-the reader judges is not fitted here: see `READER_SHARE`. The weights of late interaction alone stay as they are without
-`--late`: tools/relevance_scale.py has to be run after them.
+with one thing changed and with a word that was never heard of; and, where they make sense alone, of all held-out
+documents together, with and without their own (then nothing answers them). Writes
+src/quoth/models/shipped/evidence.json: how far a sentence supports an answer, and how far the best one answers the
+question. A weight of the wrong sign is left out. The order of the sentences that the reader judges is not fitted here:
+see `READER_SHARE`. The weights of late interaction alone stay as they are without `--late`: tools/relevance_scale.py
+has to be run after them.
 """
 
 from __future__ import annotations

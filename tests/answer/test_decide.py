@@ -29,6 +29,7 @@ from quoth.domain.profile import load_profile
 from quoth.language.words import fold, singular
 from quoth.protocols import Reader
 from quoth.search.question_analysis import analyse
+from quoth.search.unused_words import with_unused_words
 from quoth.settings import RetrievalSettings
 from quoth.types import (
     NO_FILTERS,
@@ -92,6 +93,7 @@ def case(
         documents=tuple(library[doc_id].document for doc_id in dict.fromkeys(doc_id for doc_id, _ in quotes)),
         reader=cast(Reader, Library(list(library.values()))),
     )
+    analysis = with_unused_words(analysis, sources.reader)
     return Case(
         analysis=analysis,
         ranked=ranked,
@@ -131,6 +133,24 @@ def test_a_sure_answer_outweighs_the_doubt_about_a_name_but_not_about_a_number()
     assert unknown_entity(given) is None
     assert all(reason(unknown_entity(doubted)) == Reason.UNKNOWN_ENTITY for doubted in (refused, unsure))
     assert all(reason(ungrounded_number(asked)) == Reason.UNGROUNDED_NUMBER for asked in (given, refused, unsure))
+
+
+@pytest.mark.parametrize("word", ["caspofungin", "Caspofungin", "CASPOFUNGIN"])
+def test_a_strange_word_objects_below_a_sure_confidence_in_any_case(word: str) -> None:
+    asked = partial(case, f"How much {word} is sown?", quotes=[("a.md", "Sow at 2.5 cm.")])
+    objection = Objection(Reason.UNKNOWN_ENTITY, f"'{word}' is not mentioned in the corpus.")
+
+    assert unknown_entity(asked(confidence=0.31, sure=False)) == objection
+    assert unknown_entity(asked(confidence=0.29, sure=True)) == objection
+    assert unknown_entity(asked(confidence=0.31, sure=True)) is None
+
+
+def test_a_word_of_english_that_is_never_used_is_only_named_where_the_answer_is_unlikely() -> None:
+    asked = partial(case, "How are vineyards and orchards sown behind the house?", quotes=[("a.md", "Sow at 2.5 cm.")])
+    detail = "'vineyards' and 'orchards' are not mentioned in the corpus."
+
+    assert unknown_entity(asked(confidence=0.31)) is None
+    assert unknown_entity(asked(confidence=0.29)) == Objection(Reason.UNKNOWN_ENTITY, detail)
 
 
 def test_an_opposite_is_named_below_a_sure_confidence() -> None:
