@@ -10,6 +10,8 @@ from quoth.types import Question, Ranked, Trace
 
 CHANGED = ("statements", "swapped", "clauses")
 """The forms of made questions, as their files are named and their ids end."""
+UNHEARD = "unheard"
+"""The form of questions with a word that no document has; `fit.py` makes them itself."""
 
 
 @dataclass(frozen=True)
@@ -35,4 +37,4 @@ class Asked:
     @property
     def of_people(self) -> bool:
         """Whether a person asked it so; the others were made from such a question or from a sentence."""
-        return not self.item.question.id.endswith(CHANGED)
+        return not self.item.question.id.endswith((*CHANGED, UNHEARD))

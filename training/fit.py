@@ -2,18 +2,20 @@
 
     python training/fit.py --work DIR [--root ../shared/train] [--late]
 
-Asks the held-out questions through the engine itself: of their own document, as they were labelled, also as statements
-and with one thing changed; and, where they make sense alone, of all held-out documents together, with and without their
-own (then nothing answers them). Writes src/quoth/models/shipped/evidence.json: how far a sentence supports an answer,
-and how far the best one answers the question. A weight of the wrong sign is left out. The order of the sentences that
-the reader judges is not fitted here: see `READER_SHARE`. The weights of late interaction alone stay as they are without
-`--late`: tools/relevance_scale.py has to be run after them.
+Asks the held-out questions through the engine itself: of their own document, as they were labelled, also as statements,
+with one thing changed and with a word that was never heard of; and, where they make sense alone, of all held-out
+documents together, with and without their own (then nothing answers them). Writes
+src/quoth/models/shipped/evidence.json: how far a sentence supports an answer, and how far the best one answers the
+question. A weight of the wrong sign is left out. The order of the sentences that the reader judges is not fitted here:
+see `READER_SHARE`. The weights of late interaction alone stay as they are without `--late`: tools/relevance_scale.py
+has to be run after them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,13 +23,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
-from asked import CHANGED, Asked, Item
+from asked import CHANGED, UNHEARD, Asked, Item
 from folds import Judge, by_domain
 from jsonl import read
 from prepare import DOCUMENT_SETS, Row, copy_documents, read_rows, unit
 
 from quoth.answer.confidence import answer_features
 from quoth.evaluation.fitting import fit, newton
+from quoth.language.rarity import TELLING, rarity
 from quoth.library import Quoth, ingest_paths
 from quoth.overrides import Overrides
 from quoth.search.logistic import ANSWER_SIGNS, SENTENCE_SIGNS, Logistic, logistic
@@ -36,7 +39,7 @@ from quoth.types import Filters, Question, Ranked
 MODELS = Path(__file__).resolve().parents[1] / "src/quoth/models/shipped"
 STANDALONE = ("covidqa", "medquad", "pubmedqa_pqal", "selqa", "tatqa", "xquad_en")
 """Sets whose questions name what they are about, so that they can be asked of many documents."""
-DOUBTS = ("unknown", "unstated", "unspoken", "opposed")
+DOUBTS = ("unknown", "unused", "unstated", "unspoken", "opposed")
 KNOWN = {  # by what the engine has to go by: features of a sentence, and of the answer
     "late": (("late", "lexical"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),
     "reader": (("late", "lexical", "reader"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),
@@ -55,7 +58,8 @@ UNLABELLED = 0.17
 """
 RIDGE = 3.0
 MOST_A_SET, MOST_CHANGED = 200, 40
-"""Questions, and of each set as many statements and as many changed ones. A few weights need no more."""
+"""Questions, and of each set as many statements and as many of each kind of change. A few weights need no more."""
+WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 def main() -> int:
@@ -86,6 +90,7 @@ def held_out(root: Path, work: Path) -> Iterator[Item]:
         documents = {doc.removeprefix(f"{name}/") for one in items for doc in one.question.filters.doc_ids}
         copy_documents(root / name / "docs", work / "held_out" / name, documents)
         yield from items
+        yield from unheard(name, rows)
     others = sorted(
         path.relative_to(work / "held_out").as_posix() for path in (work / "held_out").rglob("*") if path.is_file()
     )
@@ -123,6 +128,18 @@ def changed(root: Path, work: Path, name: str, form: str) -> Iterator[Item]:
         if asked and asked.scope:
             gold = asked.gold if line["answerable"] else ()
             yield item(name, replace(asked, question=line["question"], gold=gold), scope=asked.scope, form=form)
+
+
+def unheard(name: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Item]:
+    """Yield questions in which a rare word of another set stands for one of their words: nothing answers them."""
+    others = (row.question for other, asked in rows.items() if other != name for row in asked)
+    strange = sorted({word for question in others for word in WORD.findall(question) if rarity(word) >= TELLING})
+    answerable = (row for row in rows[name] if row.answerable and row.scope)
+    for row in sorted(answerable, key=lambda row: unit(UNHEARD, row.id))[:MOST_CHANGED]:
+        if own := [word for word in WORD.findall(row.question) if rarity(word) > 0]:
+            word, new = own[int(unit("word", row.id) * len(own))], strange[int(unit("new", row.id) * len(strange))]
+            question = re.sub(rf"\b{word}\b", new, row.question)
+            yield item(name, replace(row, question=question, gold=()), scope=row.scope, form=UNHEARD)
 
 
 def item(name: str, row: Row, *, scope: Sequence[str], form: str) -> Item:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quoth.answer.confidence import answer_features, confidence_of
+from quoth.answer.confidence import answer_features, confidence_of, outlook_of
 from quoth.answer.doubts import NO_DOUBTS
 from quoth.domain.profile import load_profile
 from quoth.search.logistic import Logistic
@@ -18,7 +18,9 @@ from quoth.types import (
     NO_FILTERS,
     Analysis,
     Candidate,
+    Confidence,
     EncodedQuestion,
+    Outlook,
     Question,
     QuestionTokens,
     Quote,
@@ -113,3 +115,19 @@ def test_without_support_the_model_is_not_asked() -> None:
 
 def test_nothing_found_gives_no_confidence() -> None:
     assert confidence_of([], analysis=analysis(), encoded=ENCODED, doubts=NO_DOUBTS, model=MODEL).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("terms", "value", "outlook"),
+    [
+        ({"intercept": -1.0, "support": 0.0}, 0.27, Outlook.MAY_BE_RELEVANT),
+        ({"intercept": -1.2, "support": 0.0}, 0.23, Outlook.NOTHING),
+        ({"intercept": 0.0, "support": 0.5, "unused": -1.0, "missing": -2.0}, 0.08, Outlook.MAY_BE_RELEVANT),
+        ({}, 0.25, Outlook.MAY_BE_RELEVANT),
+        ({}, 0.24, Outlook.NOTHING),
+    ],
+)
+def test_what_is_half_as_likely_as_needed_but_for_doubts_may_be_relevant(
+    terms: dict[str, float], value: float, outlook: Outlook
+) -> None:
+    assert outlook_of(Confidence(value, {}, terms), threshold=0.5) is outlook

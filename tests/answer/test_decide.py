@@ -29,6 +29,7 @@ from quoth.domain.profile import load_profile
 from quoth.language.words import fold, singular
 from quoth.protocols import Reader
 from quoth.search.question_analysis import analyse
+from quoth.search.unused_words import with_unused_words
 from quoth.settings import RetrievalSettings
 from quoth.types import (
     NO_FILTERS,
@@ -94,6 +95,7 @@ def case(
         documents=tuple(library[doc_id].document for doc_id in dict.fromkeys(doc_id for doc_id, _ in quotes)),
         reader=cast(Reader, Library(list(library.values()))),
     )
+    analysis = with_unused_words(analysis, sources.reader)
     return Case(
         analysis=analysis,
         ranked=ranked,
@@ -135,6 +137,24 @@ def test_a_sure_answer_outweighs_the_doubt_about_a_name_but_not_about_a_number()
     assert all(reason(ungrounded_number(asked)) == Reason.UNGROUNDED_NUMBER for asked in (given, refused, unsure))
 
 
+@pytest.mark.parametrize("word", ["caspofungin", "Caspofungin", "CASPOFUNGIN"])
+def test_a_strange_word_objects_below_a_sure_confidence_in_any_case(word: str) -> None:
+    asked = partial(case, f"How much {word} is sown?", quotes=[("a.md", "Sow at 2.5 cm.")])
+    objection = Objection(Reason.UNKNOWN_ENTITY, f"'{word}' is not mentioned in the corpus.")
+
+    assert unknown_entity(asked(confidence=0.31, sure=False)) == objection
+    assert unknown_entity(asked(confidence=0.29, sure=True)) == objection
+    assert unknown_entity(asked(confidence=0.31, sure=True)) is None
+
+
+def test_a_word_of_english_that_is_never_used_is_only_named_where_the_answer_is_unlikely() -> None:
+    asked = partial(case, "How are vineyards and orchards sown behind the house?", quotes=[("a.md", "Sow at 2.5 cm.")])
+    detail = "'vineyards' and 'orchards' are not mentioned in the corpus."
+
+    assert unknown_entity(asked(confidence=0.31)) is None
+    assert unknown_entity(asked(confidence=0.29)) == Objection(Reason.UNKNOWN_ENTITY, detail)
+
+
 def test_an_opposite_is_named_below_a_sure_confidence() -> None:
     question, text = "What is the maximum depth?", "The minimum depth is 2 cm."
     asked = partial(case, question, documents={"a.md": text}, quotes=[("a.md", text)], confidence=0.31)
@@ -168,20 +188,18 @@ def test_anything_in_hand_is_a_result() -> None:
 @pytest.mark.parametrize(
     ("question", "presumed"),
     [
-        ("What is sown in Eskişehir?", "name 'Eskişehir'"),
-        ("What did Ivan Smith sow?", "name 'Ivan Smith'"),
-        ("What was sown in 1994?", "year '1994'"),
-        ("What was sown on March 5, 2021?", "date 'March 5, 2021'"),
-        ("Is MON-810 sown?", "code 'MON-810'"),
-        ('What is a "green bridge"?', "quoted 'green bridge'"),
+        ("What is sown in Eskişehir?", "'Eskişehir'"),
+        ("What did Ivan Smith sow?", "'Ivan Smith'"),
+        ("What was sown in 1994?", "'1994'"),
+        ("What was sown on March 5, 2021?", "'March 5, 2021'"),
+        ("Is MON-810 sown?", "'MON-810'"),
+        ('What is a "green bridge"?', "'green bridge'"),
     ],
 )
 def test_something_that_the_corpus_never_mentions_is_named(question: str, presumed: str) -> None:
     objection = unknown_entity(case(question, quotes=[("a.md", "Sow at 2.5 cm.")]))
 
-    assert objection == Objection(
-        Reason.UNKNOWN_ENTITY, f"The question presumes the {presumed}, which the corpus never mentions."
-    )
+    assert objection == Objection(Reason.UNKNOWN_ENTITY, f"{presumed} is not mentioned in the corpus.")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +243,7 @@ def test_a_crop_that_the_corpus_does_not_cover_is_named(crop: str) -> None:
     said = unknown_entity(case(f"How is {crop} sown?", documents=documents, quotes=quotes, profile="agriculture"))
 
     assert said is not None
-    assert said.detail == f"The question presumes the name '{crop}', which the corpus never mentions."
+    assert said.detail == f"'{crop}' is not mentioned in the corpus."
 
 
 def test_the_id_of_the_document_counts_as_a_mention() -> None:
@@ -239,9 +257,7 @@ def test_a_long_document_must_mention_it_itself() -> None:
     objection = unknown_entity(case("What of Eskişehir?", documents=documents, quotes=[("a.md", "Sow at 2.5 cm.")]))
 
     assert objection is not None
-    assert objection.detail == (
-        "The question presumes the name 'Eskişehir', which the documents that come nearest never mention."
-    )
+    assert objection.detail == "'Eskişehir' is not mentioned in the documents that come nearest."
 
 
 def test_a_page_leaves_its_setting_unsaid_so_the_corpus_is_asked() -> None:

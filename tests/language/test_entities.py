@@ -251,3 +251,21 @@ def test_initials_are_written_together_or_with_a_point_each() -> None:
     assert mentions("The AA said so.", one)
     assert mentions("The A. A. said so.", one)
     assert not mentions("A. A fence may stand here.", one)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie hoch ist die Gebühr für einen Antrag?",
+        "Welche Farbe wird für den Zaun zum Nachbarn verlangt?",
+        "MAY I KEEP HENS?",
+        "QUORUM PERCENTAGE",
+    ],
+)
+def test_german_nouns_and_words_in_capitals_are_no_names(question: str) -> None:
+    assert entities(question) == ()
+
+
+def test_names_in_other_languages_and_german_words_in_english_change_nothing() -> None:
+    assert [one.text for one in entities("¿Qué se siembra en Sevilla?")] == ["Sevilla"]
+    assert [one.text for one in entities("Why did the roses die in Bonn?")] == ["Bonn"]

@@ -18,6 +18,7 @@ from quoth.types import (
     DocumentInfo,
     Metadata,
     Objection,
+    Outlook,
     Question,
     Quote,
     QuoteRole,
@@ -61,7 +62,16 @@ ABOUT = Metadata("Rules", "ccr", True, "2009-06-01", SUCCESSORS, "en", {}, False
 _NOTHING_ELSE = (None, None, None, None)
 PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, *_NOTHING_ELSE, "Sow at 2.5 cm.", None, QuoteRole.ANSWER, ())
 MISS = replace(PLAIN, why="It does not mention rye.")
-ABSTENTION = Abstention(QUESTION, Objection(Reason.NO_RESULTS, "Nothing."), ("rye",), ("rye",), (MISS,), 0.25, NOTES)
+ABSTENTION = Abstention(
+    QUESTION,
+    Objection(Reason.NO_RESULTS, "Nothing."),
+    Outlook.MAY_BE_RELEVANT,
+    missing=("rye",),
+    unsupported_parts=("rye",),
+    nearest=(MISS,),
+    confidence=0.25,
+    notes=NOTES,
+)
 
 
 def answer(*citations: Citation) -> dict[str, Any]:

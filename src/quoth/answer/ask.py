@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from quoth.answer.calibration import calibrated, settings_in_force, threshold_in_force
-from quoth.answer.confidence import confidence_of
+from quoth.answer.confidence import confidence_of, outlook_of
 from quoth.answer.conflicts.find_conflicts import conflicts_of
 from quoth.answer.decision import Case, decide, is_sure
 from quoth.answer.doubts import Sources, doubts_of
@@ -23,6 +23,7 @@ from quoth.search.fusion import SearchResult, merge
 from quoth.search.hybrid_search import hybrid_search, read_best, rerank_with_llm
 from quoth.search.question_analysis import analyse
 from quoth.search.sub_questions import sub_questions_of
+from quoth.search.unused_words import with_unused_words
 from quoth.types import Analysis, AskResult, Conflict, Question, Sentence, Trace
 
 
@@ -31,7 +32,11 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     settings = engine.settings
     reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
-    sub_questions = sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)
+    sub_questions = tuple(
+        replace(sub_question, analysis=with_unused_words(sub_question.analysis, reader))
+        for sub_question in sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)
+    )
+    analysis = with_unused_words(analysis, reader)
     done("analyse")
 
     topk = settings.rerank.topk
@@ -97,6 +102,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     outcome = conclude(
         case,
         objections,
+        outlook=outlook_of(confidence, threshold=engine.thresholds.answer),
         analysis=analysis,
         found=found,
         sub_answers=sub_answers,

@@ -9,8 +9,9 @@ import numpy as np
 from quoth.answer.doubts import Doubts
 from quoth.language.entities import mentions
 from quoth.language.quantities import quantities, same_quantity
-from quoth.search.logistic import Logistic, logistic
-from quoth.types import Analysis, Confidence, EncodedQuestion, Ranked
+from quoth.search.logistic import ANSWER_SIGNS, Logistic, logistic
+from quoth.search.unused_words import names_of_unused_words
+from quoth.types import Analysis, Confidence, EncodedQuestion, Outlook, Ranked
 
 _BEST = 3
 """How many sentences count: an answer rarely needs more, and lower ranks are only similar to the question."""
@@ -31,6 +32,16 @@ def confidence_of(
     features = answer_features(ranked, analysis, encoded) | doubts.features
     terms = {"intercept": model.intercept, **model.terms(features)}
     return Confidence(round(logistic(sum(terms.values())), 6), features, terms)
+
+
+def outlook_of(confidence: Confidence, *, threshold: float) -> Outlook:
+    """Return whether the evidence may be relevant: half as likely as an answer must be, were every doubt mistaken.
+
+    A doubt is about what the evidence does not state; what it is about is left to the other features.
+    """
+    about = [term for name, term in confidence.terms.items() if ANSWER_SIGNS.get(name, 1) > 0]
+    likely = logistic(sum(about)) if about else confidence.value
+    return Outlook.MAY_BE_RELEVANT if 2 * likely >= threshold else Outlook.NOTHING
 
 
 def answer_features(ranked: Sequence[Ranked], analysis: Analysis, encoded: EncodedQuestion) -> dict[str, float]:
@@ -58,6 +69,8 @@ def _missing(best: Sequence[Ranked], analysis: Analysis) -> int:
     """Count the names, dates and quantities of the question that the best sentences do not mention."""
     text = "\n".join("\n".join((item.sentence.search_text, *item.sentence.section)) for item in best)
     stated = quantities(text) if analysis.quantities else ()
-    return sum(not any(mentions(text, entity) for entity in group) for group in analysis.entities) + sum(
+    words = names_of_unused_words(analysis)
+    names = [group for group in analysis.entities if group not in words]
+    return sum(not any(mentions(text, entity) for entity in group) for group in names) + sum(
         not any(same_quantity(presumed, quantity) for quantity in stated) for presumed in analysis.quantities
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from quoth.answer.doubts import Doubts, Sources, in_corpus
 from quoth.domain.authority import is_superseded
 from quoth.language.quantities import quantities
+from quoth.language.words import listed
 from quoth.types import NO_FILTERS, Analysis, Confidence, Objection, Ranked, Reason, Selection
 
 SURE = 0.7
@@ -55,18 +56,28 @@ def no_results(case: Case) -> Objection | None:
 
 
 def unknown_entity(case: Case) -> Objection | None:
-    """Object when the question presumes a name, year, date, code or quoted name that its sources never mention."""
-    for group in case.doubts.unknown if case.doubtful else ():
-        reader = case.sources.reader
-        if any(in_corpus(entity, reader) for entity in group):
-            where = "the documents that come nearest never mention"
-        elif reader.missing:
-            where = "the parts of the corpus that could be asked never mention"
-        else:
-            where = "the corpus never mentions"
-        detail = f"The question presumes the {group[0].kind} '{group[0].text}', which {where}."
-        return Objection(Reason.UNKNOWN_ENTITY, detail)
-    return None
+    """Object to names, years, dates and codes that the sources never mention, and to strange words that are never used.
+
+    Another word objects by its part in the confidence alone: it is only named where that is too low.
+    """
+    doubts, reader = case.doubts, case.sources.reader
+    for group in doubts.unknown if case.doubtful else ():
+        nearest = any(in_corpus(entity, reader) for entity in group)
+        return _not_mentioned([group[0].text], "the documents that come nearest" if nearest else _searched(case))
+    likely = case.confidence >= case.threshold
+    unused = () if likely and not case.doubtful else doubts.strange if likely else doubts.telling
+    return _not_mentioned(unused, _searched(case)) if unused else None
+
+
+def _searched(case: Case) -> str:
+    if case.sources.reader.missing:
+        return "the parts of the corpus that could be asked"
+    return "the corpus" if case.analysis.question.filters == NO_FILTERS else "what the filters leave of the corpus"
+
+
+def _not_mentioned(texts: Sequence[str], where: str) -> Objection:
+    named = listed([f"'{text}'" for text in texts], "and")
+    return Objection(Reason.UNKNOWN_ENTITY, f"{named} {'is' if len(texts) == 1 else 'are'} not mentioned in {where}.")
 
 
 def ungrounded_number(case: Case) -> Objection | None:

@@ -9,8 +9,11 @@ from quoth.language.asked_quantities import asked_units, speaks_in
 from quoth.language.entities import is_numbered, mentions, word_occurs
 from quoth.language.opposites import opposed_words
 from quoth.language.quantities import quantities, same_quantity
-from quoth.language.words import fold
+from quoth.language.rarity import STRANGE, TELLING, rarity
+from quoth.language.words import fold, singular
 from quoth.protocols import Reader
+from quoth.search.question_analysis import name_entity
+from quoth.search.unused_words import names_of_unused_words
 from quoth.types import Analysis, Document, Entity, EntityKind, Sentence
 
 ONE_PAGE = 2_000
@@ -37,33 +40,56 @@ class Sources:
 class Doubts:
     """The entities, each with its synonyms, and the quantities that no source mentions; the units that none uses.
 
+    `unused` are words of the question that the corpus never uses, and `unused_names` the names that hold one of them.
     `opposed` are words of the question, each with the opposite that the evidence has instead.
     """
 
     unknown: tuple[tuple[Entity, ...], ...]
+    unused: tuple[str, ...]
+    unused_names: tuple[tuple[Entity, ...], ...]
     unstated: tuple[str, ...]
     unspoken_units: tuple[str, ...]
     opposed: tuple[tuple[str, str], ...]
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """The names that are never used, and the other words that are rare enough to be worth naming."""
+        return self._unused(TELLING)
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """The names that are never used, and the other words that English hardly knows, whatever their case."""
+        return self._unused(STRANGE)
+
+    def _unused(self, least: float) -> tuple[str, ...]:
+        names = {word: group[0].text for group in self.unused_names for word in group[0].words}
+        named = ((names.get(singular(fold(word))), word) for word in self.unused)
+        return tuple(dict.fromkeys(name or word for name, word in named if name or rarity(word) >= least))
 
     @property
     def features(self) -> dict[str, float]:
         """What they count for in the confidence."""
         return {
             "unknown": float(min(_MOST, len(self.unknown))),
+            "unused": round(max(map(rarity, self.unused), default=0.0), 6),
             "unstated": float(min(_MOST, len(self.unstated))),
             "unspoken": float(min(_MOST, len(self.unspoken_units))),
             "opposed": float(min(_MOST, len(self.opposed))),
         }
 
 
-NO_DOUBTS = Doubts((), (), (), ())
+NO_DOUBTS = Doubts((), (), (), (), (), ())
 
 
 def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
     quoted = "\n".join(sources.quoted_texts)
     asked = asked_units(analysis.question.text) if quoted else ()
+    unknown, unused = _never_mentioned(analysis, sources)
+    words = names_of_unused_words(analysis)
     return Doubts(
-        unknown=tuple(_unknown_entities(analysis, sources)),
+        unknown=tuple(group for group in unknown if group not in words),
+        unused=unused,
+        unused_names=tuple(group for group in unknown if group in words),
         unstated=tuple(_unstated_quantities(analysis, sources)),
         unspoken_units=tuple(unit for unit, dimension in asked if not speaks_in(quoted, dimension)),
         # The best sentence alone: what others say besides may hold any word.
@@ -71,16 +97,26 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
     )
 
 
-def _unknown_entities(analysis: Analysis, sources: Sources) -> Iterator[tuple[Entity, ...]]:
+def _never_mentioned(analysis: Analysis, sources: Sources) -> tuple[tuple[tuple[Entity, ...], ...], tuple[str, ...]]:
+    """Return the entities that no source mentions, and the words that neither sentences nor sources use."""
     # Search the quoted sentences first: folding whole documents is slow.
     quoted = " ".join(sentence.text for sentence in sources.quoted)
     unseen = [group for group in analysis.entities if not any(mentions(quoted, entity) for entity in group)]
-    abouts = ((document, document.metadata) for document in sources.documents) if unseen else ()
+    abouts = ((document, document.metadata) for document in sources.documents) if unseen or analysis.unused else ()
     texts = [" ".join((doc.id, about.title or "", about.effective_date or "", doc.text)) for doc, about in abouts]
     folded = [(text, fold(text)) for text in texts]
-    for group in unseen:
-        if not any(_is_known(entity, *text, sources.reader) for entity in group for text in folded):
-            yield group
+    unknown = (
+        group
+        for group in unseen
+        if not any(_is_known(entity, *text, sources.reader) for entity in group for text in folded)
+    )
+    # Full text knows no headings and no titles, and does not write acronyms out.
+    unused = (
+        word
+        for word in analysis.unused
+        if not any(mentions(text, name_entity(word), folded=plain) for text, plain in folded)
+    )
+    return tuple(unknown), tuple(unused)
 
 
 def _is_known(entity: Entity, text: str, folded: str, reader: Reader) -> bool:

@@ -1,4 +1,4 @@
-"""Explain near misses: what the question asks for without evidence, and why the nearest sentences are no answer.
+"""Explain near misses: what the question asks for without evidence, and what the nearest sentences lack.
 
 Explanations are not quotes, so they claim little: what a sentence lacks, and what it mentions of the same kind.
 """
@@ -15,6 +15,7 @@ from quoth.domain.profile import Facet, Profile
 from quoth.language.asked_quantities import asked_dimensions
 from quoth.language.entities import entities, mentions, word_occurs
 from quoth.language.quantities import quantities, same_quantity
+from quoth.language.rarity import TELLING, rarity
 from quoth.language.words import fold, listed
 from quoth.protocols import Reader
 from quoth.search.question_analysis import mentioned_values
@@ -24,17 +25,14 @@ _MOST_WORDS = 3
 
 
 def missing(case: Case, analysis: Analysis, sub_questions: Sequence[str]) -> tuple[str, ...]:
-    """Return the names, numbers and `sub_questions` without evidence, or else the words that the corpus lacks."""
+    """Return the names, the telling words that the corpus lacks, the numbers and `sub_questions` without evidence."""
     doubts = doubts_of(analysis, case.sources)
-    texts = (*(group[0].text for group in doubts.unknown), *doubts.unstated, *sub_questions)
-    if texts:
-        return tuple({fold(text): text for text in texts}.values())
-    frequencies = case.sources.reader.frequencies([word for group in analysis.terms for word in group])
-    return tuple(group[0] for group in analysis.terms if not any(frequencies[word] for word in group))
+    texts = (*(group[0].text for group in doubts.unknown), *doubts.telling, *doubts.unstated, *sub_questions)
+    return tuple({fold(text): text for text in texts}.values())
 
 
 def why_not(citation: Citation, case: Case, *, analysis: Analysis, objection: Objection, profile: Profile) -> str:
-    """Return the reason why a citation does not answer the question."""
+    """Return what a citation lacks. Whether it answers is for people to see: only a probability speaks against it."""
     sentence = citation.sentence
     if objection.reason is Reason.SUPERSEDED_ONLY and (later := supersessions(citation.metadata, sentence.section)):
         return f"It has been replaced by {listed([supersession.by for supersession in later], 'and')}."
@@ -52,7 +50,7 @@ def why_not(citation: Citation, case: Case, *, analysis: Analysis, objection: Ob
     supporting = {candidate.sentence.id for candidate in case.selection.supporting}
     if objection.reason is Reason.INSUFFICIENT_SUPPORT and sentence.id in supporting:
         return "It supports an answer, but not enough other sentences do."
-    return "It is not near enough to the question."
+    return "It may be about the question, but it is not sure to answer it."
 
 
 def _other_name(
@@ -102,12 +100,13 @@ def _only_quantity(text: str, dimensions: Iterable[str]) -> str | None:
 
 
 def _words_not_in(about: str, reader: Reader, analysis: Analysis) -> list[str]:
-    """Return the rarest content words of the question that, like all their synonyms, are absent from a text."""
+    """Return the telling words of the question that, like all their synonyms, are absent from a text; rarest first."""
     folded = fold(about)
     absent = [
         group
         for group in analysis.terms
-        if not any(all(word_occurs(folded, word, EntityKind.NAME) for word in fold(term).split()) for term in group)
+        if rarity(group[0]) >= TELLING
+        and not any(all(word_occurs(folded, word, EntityKind.NAME) for word in fold(term).split()) for term in group)
     ]
     frequencies = reader.frequencies([group[0] for group in absent])
     return [group[0] for group in sorted(absent, key=lambda group: frequencies[group[0]])][:_MOST_WORDS]

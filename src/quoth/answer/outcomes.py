@@ -29,6 +29,7 @@ from quoth.types import (
     Evidence,
     Objection,
     Outcome,
+    Outlook,
     QuoteRole,
     Ranked,
     RunNotes,
@@ -49,6 +50,7 @@ def conclude(
     case: Case,
     objections: Objections,
     *,
+    outlook: Outlook,
     analysis: Analysis,
     found: SearchResult,
     sub_answers: Sequence[SubAnswer],
@@ -56,7 +58,10 @@ def conclude(
     engine: Engine,
     in_force: Settings,
 ) -> Outcome:
-    """Return the answer to `case`, what can be answered, or an abstention that explains the whole `analysis`."""
+    """Return the answer to `case`, what can be answered, or an abstention that explains the whole `analysis`.
+
+    `outlook` is that of the evidence, if there is any.
+    """
     objection = first_objection(objections, abstain=in_force.decision.abstain)
     notes = _run_notes(case, objection, found=found, engine=engine, in_force=in_force)
     question = analysis.question
@@ -75,7 +80,8 @@ def conclude(
         for cited in citations
     )
     absent = missing(case, analysis, unsupported)
-    return Abstention(question, objection, absent, unsupported, nearest, case.confidence, notes)
+    left = outlook if nearest else Outlook.NOTHING
+    return Abstention(question, objection, left, absent, unsupported, nearest, case.confidence, notes)
 
 
 def nearest_evidence(ranked: Sequence[Ranked]) -> tuple[Evidence, ...]:

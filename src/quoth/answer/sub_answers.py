@@ -123,14 +123,16 @@ def without_unsupported(analysis: Analysis, sub_answers: Sequence[SubAnswer]) ->
         analysis,
         entities=tuple(group for group in analysis.entities if ("name", group[0].words) not in unsupported),
         quantities=tuple(quantity for quantity in analysis.quantities if _value(quantity) not in unsupported),
+        unused=tuple(word for word in analysis.unused if ("word", word) not in unsupported),
         tags={facet: values for facet, values in tags.items() if values},
     )
 
 
 def _named(analysis: Analysis) -> set[tuple[object, ...]]:
-    """Return the entities, the quantities and the tags of a question, each under a key of its own form."""
+    """Return the entities, quantities, tags and unused words of a question, each under a key of its own form."""
     tags = {(facet, value) for facet, values in analysis.tags.items() for value in values}
-    return {("name", group[0].words) for group in analysis.entities} | set(map(_value, analysis.quantities)) | tags
+    named = {("name", group[0].words) for group in analysis.entities} | {("word", word) for word in analysis.unused}
+    return named | set(map(_value, analysis.quantities)) | tags
 
 
 def _value(quantity: Quantity) -> tuple[float, float, str]:

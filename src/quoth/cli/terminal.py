@@ -24,6 +24,7 @@ from quoth.types import (
     FoundPassage,
     Metadata,
     Outcome,
+    Outlook,
     QuoteRole,
     Retrieval,
     RetrieveResult,
@@ -64,7 +65,7 @@ def _print_indented(markup: str) -> None:
 
 
 def print_outcome(outcome: Outcome) -> None:
-    """Print the quotes with their sources, or the reason for abstaining and the nearest evidence."""
+    """Print the quotes with their sources, or the reason for abstaining and the evidence that may be relevant."""
     for warning in outcome.notes.warnings:
         OUT.print(f"[yellow]{plain(warning)}[/yellow]\n")
     calibrated = "" if outcome.notes.calibrated else ", not calibrated"
@@ -82,13 +83,16 @@ def print_outcome(outcome: Outcome) -> None:
             print_conflicts(outcome.conflicts)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
-            OUT.print(f"[bold]No answer.[/bold] {plain(outcome.objection.detail)}")
-            if outcome.missing:
-                OUT.print(f"No evidence for: {plain('; '.join(outcome.missing))}.")
+            relevant = outcome.outlook is Outlook.MAY_BE_RELEVANT
+            detail = outcome.objection.detail
+            OUT.print(f"[bold]{'May be relevant' if relevant else 'No answer'}.[/bold] {plain(detail)}")
+            if unnamed := [text for text in outcome.missing if text not in detail]:
+                OUT.print(f"No evidence for: {plain('; '.join(unnamed))}.")
             OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
-            if outcome.nearest:
-                OUT.print("\nThe nearest that was found, not given as an answer:")
-            for number, citation in enumerate(outcome.nearest, 1):
+            shown = outcome.nearest if relevant else outcome.nearest[:1]
+            if shown:
+                OUT.print("\nThis may apply:" if relevant else "\nThe nearest that was found, not given as an answer:")
+            for number, citation in enumerate(shown, 1):
                 _print_citation(number, citation, before=None)
 
 
@@ -205,6 +209,7 @@ _IN_WORDS = {
     "coverage": "how much of the question the best sentences match",
     "missing": "names, dates and amounts that the best sentences do not mention",
     "unknown": "names and dates that the sources never mention",
+    "unused": "how rare a word is that the corpus never uses",
     "unstated": "amounts that no source states",
     "unspoken": "units that are asked for and no evidence uses",
     "opposed": "words whose opposite the evidence has instead",

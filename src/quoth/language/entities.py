@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from quoth.language.numbering import ORDINALS
 from quoth.language.quantities import UNITS, quantities
-from quoth.language.words import FUNCTION_WORDS, NEVER_LAST, fold, singular
+from quoth.language.rarity import is_english
+from quoth.language.words import FUNCTION_WORDS, GERMAN_WORDS, NEVER_LAST, fold, singular
 from quoth.types import Entity, EntityKind
 
 _MONTHS = ("january february march april may june july august september october november december").split()
@@ -73,9 +74,9 @@ def _marked(question: str) -> Iterator[tuple[tuple[int, int], Entity]]:
 
 
 def _names(question: str) -> Iterator[tuple[tuple[int, int], Entity]]:
-    """Yield runs of capitalised words. Where all words are capitalised, as in a title, there are no names."""
+    """Yield runs of capitalised words, unless capitals are no sign of a name: in a title, in capitals, in German."""
     words = list(_WORD.finditer(question))
-    if not _is_title([word[0] for word in words]):
+    if not _is_title([word[0] for word in words]) and not question.isupper() and not _is_german(question, words):
         for run in _runs(question, words):
             yield from _name(run, question)
 
@@ -89,6 +90,10 @@ def _is_title(words: list[str]) -> bool:
     return all(word[0].isupper() for word in large) and any(
         word != "I" and fold(word) in FUNCTION_WORDS for word in large[1:]
     )
+
+
+def _is_german(question: str, words: list[re.Match[str]]) -> bool:
+    return not GERMAN_WORDS.isdisjoint(word[0] for word in words) and not is_english(question)
 
 
 def _runs(question: str, words: list[re.Match[str]]) -> list[list[re.Match[str]]]:

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 
-from quoth.language.words import POLAR_OPENERS, fold
+from quoth.language.words import POLAR_OPENERS, fold, regular_bases
 
 _WORD = re.compile(r"[^\W\d_]+")
 _EITHER_WAY = re.compile(r"\b(?:than|differ\w*|compar\w*)\b")
 """A comparison is answered by a sentence with either word."""
 _MEASURE = re.compile(r"\bhow [^\W\d_]+")
 """`How deep is it?` is asked of shallow waters as well."""
-_ENDINGS = (
-    ("iest", ("y",)),
-    ("ier", ("y",)),
-    ("est", ("", "e")),
-    ("er", ("", "e")),
-    ("ies", ("y",)),
-    ("es", ("e", "")),
-    ("s", ("",)),
-    ("ied", ("y",)),
-    ("ed", ("e", "")),
-    ("ing", ("", "e")),
-)
-"""Endings of regular forms, and what the base may have in their place."""
 
 
 def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
@@ -57,17 +44,8 @@ def _by_base(folded: str) -> dict[str, str]:
 def _bases(word: str) -> tuple[str, ...]:
     """Return the words with an opposite that `word` may be a form of: `raised` and `raise`."""
     opposites, irregular = _lexicon()
-    possible = (word, *([irregular[word]] if word in irregular else []), *_regular_bases(word))
+    possible = (word, *([irregular[word]] if word in irregular else []), *regular_bases(word))
     return tuple(base for base in possible if base in opposites)
-
-
-def _regular_bases(word: str) -> Iterator[str]:
-    for ending, replacements in _ENDINGS:
-        stem = word.removesuffix(ending)
-        if stem != word:
-            yield from (stem + replacement for replacement in replacements)
-            if stem[-1:] == stem[-2:-1]:  # biggest
-                yield stem[:-1]
 
 
 @lru_cache(maxsize=1)

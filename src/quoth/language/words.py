@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
@@ -54,6 +54,32 @@ def singular(word: str) -> str:
     return word
 
 
+_ENDINGS = (
+    ("iest", ("y",)),
+    ("ier", ("y",)),
+    ("est", ("", "e")),
+    ("er", ("", "e")),
+    ("ies", ("y",)),
+    ("es", ("e", "")),
+    ("s", ("",)),
+    ("ied", ("y",)),
+    ("ed", ("e", "")),
+    ("ing", ("", "e")),
+    ("n", ("",)),
+)
+"""Endings of regular forms, and what the base may have in their place."""
+
+
+def regular_bases(word: str) -> Iterator[str]:
+    """Yield what a folded word may be a form of: `raise` for `raised`, `sow` for `sown`; not all of it are words."""
+    for ending, replacements in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word:
+            yield from (stem + replacement for replacement in replacements)
+            if stem[-1:] == stem[-2:-1]:  # biggest
+                yield stem[:-1]
+
+
 def listed(texts: Sequence[str], joint: str) -> str:
     """Return `texts` as a list for people; with the joint `and`: `a, b and c`."""
     return f" {joint} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
@@ -77,6 +103,7 @@ SENTENCE_STARTERS = word_list("sentence_starters")
 NEGATIONS = word_list("negations")
 SPEECH_VERBS = word_list("speech_verbs")
 FUNCTION_WORDS = word_list("function_words")
+GERMAN_WORDS = word_list("german_words")
 POLAR_OPENERS = word_list("polar_openers")
 CONDITIONALS = word_list("conditionals")
 FIXED_PAIRS = word_list("fixed_pairs")

@@ -151,9 +151,7 @@ class CitationJson(PlacedQuoteJson, frozen=True):
     byline: Annotated[NonEmpty, about("Authors and year in short, where they are known.")] | UnsetType = UNSET
     doi: Annotated[NonEmpty, about("Where it is known.")] | UnsetType = UNSET
     cells: Annotated[NonEmpty, about("Only of a spreadsheet: the cells that it quotes.")] | UnsetType = UNSET
-    why: (
-        Annotated[NonEmpty, about("Only in `nearest`: why the sentence is no answer. In Quoth's words.")] | UnsetType
-    ) = UNSET
+    why: Annotated[NonEmpty, about("Only in `nearest`: what the sentence lacks. In Quoth's words.")] | UnsetType = UNSET
     also: Annotated[list[PlaceJson], Meta(min_length=1, description="Other places that say the same.")] | UnsetType = (
         UNSET
     )
@@ -243,6 +241,13 @@ class AnswerJson(JsonObject, frozen=True):
         list[NonEmpty],
         about("For an abstention, what the question asks for without evidence: names, dates, numbers, parts, words."),
     ]
+    outcome: Annotated[
+        Literal["answer", "may_be_relevant", "nothing"],
+        about(
+            "For people: an answer; no sure answer, but `nearest` is probably about the question; nothing."
+            " `abstained` is true for the last two."
+        ),
+    ]
     trace: Annotated[dict[str, Any], about("Only with `why`: every stage with its scores.")] | UnsetType = UNSET
 
     schema_rules: ClassVar[dict[str, Any]] = {
@@ -256,12 +261,14 @@ class AnswerJson(JsonObject, frozen=True):
                     "reason": {"type": "null"},
                     "nearest": {"maxItems": 0},
                     "missing": {"maxItems": 0},
+                    "outcome": {"const": "answer"},
                 },
             },
             {
                 "title": "Abstained",
                 "properties": {
                     "abstained": {"const": True},
+                    "outcome": {"enum": ["may_be_relevant", "nothing"]},
                     "answer_sentences": {"maxItems": 0},
                     "final_answer": {"const": ""},
                     "reason": {"type": "object"},

@@ -77,6 +77,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
             unsupported_parts=list(outcome.unsupported_parts),
             conflicts=[conflict_of(conflict) for conflict in answer.conflicts] if answer else [],
             missing=list(abstention.missing) if abstention else [],
+            outcome=abstention.outlook.value if abstention else "answer",
         )
     )
 

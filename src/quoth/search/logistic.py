@@ -17,7 +17,7 @@ CLEAR = 0.5
 SENTENCE_SIGNS = {"late": 1, "lexical": 1, "reader": 1}
 ANSWER_SIGNS = {
     **{"support": 1, "gap": 1, "agreement": 1, "coverage": 1},
-    **{"missing": -1, "unknown": -1, "unstated": -1, "unspoken": -1, "opposed": -1},
+    **{"missing": -1, "unknown": -1, "unused": -1, "unstated": -1, "unspoken": -1, "opposed": -1},
 }
 """Every feature of a model, and whether more of it speaks for an answer or against one."""
 INTERCEPT = "intercept"

@@ -63,6 +63,7 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
         tags={facet.name: values for facet in profile.facets if (values := matcher(facet)(search_text))},
         entities=presumed,
         quantities=_presumed_quantities(text),
+        unused=(),
         document_types=tuple(types),
         types_asked=any(types.values()),
         alpha_lexical=lexical,
@@ -141,7 +142,7 @@ def _presumed_entities(text: str, profile: Profile) -> tuple[tuple[Entity, ...],
     for facet in profile.facets:
         for value in mentioned_values(facet, text) if facet.presumed else ():
             words = (value.name, *value.synonyms, *value.keywords)
-            presumed.setdefault(fold(value.name), tuple(map(name_entity, words)))
+            presumed[fold(value.name)] = tuple(map(name_entity, words))
     return tuple(presumed.values())
 
 

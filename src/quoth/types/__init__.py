@@ -61,6 +61,7 @@ from quoth.types.results import (
     Evidence,
     Objection,
     Outcome,
+    Outlook,
     QuoteRole,
     Ranked,
     Reason,

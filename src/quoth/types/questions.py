@@ -204,6 +204,8 @@ class Analysis:
     tags: Tags
     entities: tuple[tuple[Entity, ...], ...]
     quantities: tuple[Quantity, ...]
+    unused: tuple[str, ...]
+    """The words, except plain ones, that no sentence within the filters uses; () before an index was asked."""
     document_types: tuple[str, ...]
     """The types that the question names in words of the profile; () when it names none or has filters of its own."""
     types_asked: bool

@@ -132,6 +132,14 @@ class Reason(StrEnum):
     SUPERSEDED_ONLY = "superseded_only"
 
 
+class Outlook(StrEnum):
+    """What an abstention leaves to people."""
+
+    MAY_BE_RELEVANT = "may_be_relevant"
+    """The nearest evidence is probably about the question, but does not surely answer it."""
+    NOTHING = "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Objection:
     """Why a check objects to an answer; `detail` is a sentence for people."""
@@ -224,7 +232,7 @@ class Citation:
     companion_of: str | None
     """The id of the cited sentence that this quote completes."""
     why: str | None
-    """For the nearest evidence of an abstention: why it does not answer. Written by Quoth, not quoted."""
+    """For the nearest evidence of an abstention: what it lacks. Written by Quoth, not quoted."""
     cells: str | None
     """The cells of a spreadsheet that it quotes, `Sheet1!A5:D5`; None for other documents."""
     display: str
@@ -257,6 +265,7 @@ class Abstention:
 
     question: Question
     objection: Objection
+    outlook: Outlook
     missing: tuple[str, ...]
     unsupported_parts: tuple[str, ...]
     nearest: tuple[Citation, ...]

@@ -103,7 +103,7 @@ function groups(sentences) {
 }
 
 export function summary(outcome) {
-  if (outcome.abstained) return `No answer. ${outcome.reason.detail}`;
+  if (outcome.abstained) return `${heading(outcome)}. ${outcome.reason.detail}`;
   const quotes = counted(outcome.answer_sentences.length, "quote", "quotes");
   const matters = counted(outcome.conflicts.length, "matter", "matters");
   const conflicts = outcome.conflicts.length ? ` The sources disagree in ${matters}.` : "";
@@ -129,14 +129,32 @@ function answered(outcome, page) {
   ];
 }
 
+function heading(outcome) {
+  return outcome.outcome === "may_be_relevant" ? "May be relevant" : "No answer";
+}
+
+// What may apply stands open; what is only near is folded away.
+function nearestOf(outcome, quotes) {
+  const list = el("ul", { class: "quotes" }, quotes);
+  const notAnAnswer = el("span", { class: "badge not-answer" }, "not an answer");
+  if (outcome.outcome !== "may_be_relevant") {
+    return el("details", { class: "nearest" }, el("summary", {}, "The nearest that was found ", notAnAnswer), list);
+  }
+  return el(
+    "section",
+    { class: "nearest", "aria-labelledby": "nearest-title" },
+    el("h3", { id: "nearest-title" }, "This may apply"),
+    list,
+  );
+}
+
 function declined(outcome, page) {
   const nearest = outcome.nearest.map((one) => {
     const why = one.why ? el("p", { class: "why" }, foreign(one.why)) : null;
     return el("li", {}, quoteCard(one, page, { extra: why }));
   });
-  const notAnAnswer = el("span", { class: "badge not-answer" }, "not an answer");
   return [
-    el("header", { class: "outcome-head" }, el("h2", {}, "No answer"), confidence(outcome)),
+    el("header", { class: "outcome-head" }, el("h2", {}, heading(outcome)), confidence(outcome)),
     el(
       "div",
       { class: "declined" },
@@ -148,14 +166,7 @@ function declined(outcome, page) {
       listOf("Parts of the question without support", outcome.unsupported_parts),
     ),
     notes(outcome),
-    nearest.length
-      ? el(
-          "section",
-          { class: "nearest", "aria-labelledby": "nearest-title" },
-          el("h3", { id: "nearest-title" }, "The nearest that was found ", notAnAnswer),
-          el("ul", { class: "quotes" }, nearest),
-        )
-      : null,
+    nearest.length ? nearestOf(outcome, nearest) : null,
   ];
 }
 

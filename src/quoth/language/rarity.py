@@ -1,0 +1,74 @@
+"""Rarity: how rarely general English uses a word, whatever a corpus is about."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+
+import msgspec
+
+from quoth.language.words import FUNCTION_WORDS, fold, regular_bases, singular
+
+_PLAIN = 1_000
+"""So many of the most common words say nothing about what a text must hold to answer a question."""
+_SHORTEST_BASE = 4
+"""Letters: `seed` is no form of `see`."""
+_WORD = re.compile(r"[a-z]{2,}")
+_PARTS = re.compile(r"[^\W_]+")
+
+
+TELLING = 0.5
+"""From this rarity on, a word is worth naming when it is missing."""
+STRANGE = 1.0
+"""The rarity of a word that English hardly knows: mostly the name of something."""
+
+
+class _Pieces(msgspec.Struct):
+    vocab: dict[str, int]
+
+
+class _Tokenizer(msgspec.Struct):
+    model: _Pieces
+
+
+def rarity(word: str) -> float:
+    """Return 0 for a plain word (`feet`, `behind`) up to 1 for one that English hardly knows (`caspofungin`).
+
+    Case and form do not matter. Of a compound the rarest part counts. A word with a digit in it is no word: 0.
+    """
+    parts = _PARTS.findall(fold(word).removesuffix("'s"))
+    return 0.0 if any(map(str.isdigit, fold(word))) else max(map(_rarity, parts), default=0.0)
+
+
+def is_english(text: str) -> bool:
+    """Return whether a text is likely English: two fifths of its words are function words, or longer words of English.
+
+    Of the questions in seven English sets it takes 99.4 to 100% for English, of German ones 7%, of others fewer.
+    """
+    words = [word for word in _PARTS.findall(fold(text)) if word.isalpha()]
+    known = [word in FUNCTION_WORDS or (len(word) >= _SHORTEST_BASE and _rarity(word) < 1) for word in words]
+    return 5 * sum(known) >= 2 * len(known)
+
+
+@lru_cache(maxsize=4_096)
+def _rarity(word: str) -> float:
+    ranks = _ranks()
+    bases = (base for base in regular_bases(word) if len(base) >= _SHORTEST_BASE)
+    rank = min(ranks.get(form, len(ranks)) for form in (word, singular(word), *bases))
+    return max(0.0, math.log(rank / _PLAIN) / math.log(len(ranks) / _PLAIN))
+
+
+@lru_cache(maxsize=1)
+def _ranks() -> Mapping[str, int]:
+    """Return the whole words that the reader's tokenizer knows, numbered from the most common one on.
+
+    A tokenizer of word pieces lists them by their frequency in what it was made from, which for this one was books and
+    an encyclopedia in English. A list of our own would say the same again.
+    """
+    content = files("quoth.models").joinpath("shipped", "tokenizer.json").read_bytes()
+    pieces = msgspec.json.decode(content, type=_Tokenizer).model.vocab
+    words = (piece for piece in sorted(pieces, key=pieces.__getitem__) if _WORD.fullmatch(piece))
+    return {word: rank for rank, word in enumerate(words, 1)}
