@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from documents.formats.pdf_files import Sheet, lines, pdf
 from quoth.domain.profile import parse_profile
 from quoth.errors import CorpusError, QuestionError
+from quoth.language.graphemes import parts_grapheme
 from quoth.library import Quoth
-from quoth.output.source_slices import LONGEST_SLICE, DocumentChanged, parts_grapheme, span_json
+from quoth.output.source_slices import LONGEST_SLICE, DocumentChanged, span_json
 from quoth.types import Page
 
 from .command_line import write_files

@@ -10,6 +10,8 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from quoth.domain.authority import supersessions
+from quoth.language.display import display_parts
+from quoth.output.citation_label import source_labels
 from quoth.output.render import main_tags
 from quoth.search.reranking import word_matches
 from quoth.types import (
@@ -65,8 +67,11 @@ def _print_indented(markup: str) -> None:
     OUT.print(Padding(markup, (0, 0, 0, 4)))
 
 
-def print_outcome(outcome: Outcome) -> None:
-    """Print the quotes with their sources, or the reason for abstaining and the nearest evidence."""
+def print_outcome(outcome: Outcome, *, offsets: bool = False) -> None:
+    """Print the quotes with their sources, or the reason for abstaining and the nearest evidence.
+
+    With `offsets`, each source is followed by its file, the exact place in it and the tags of the sentence.
+    """
     for warning in outcome.notes.warnings:
         OUT.print(f"[yellow]{plain(warning)}[/yellow]\n")
     calibrated = "" if outcome.notes.calibrated else ", not calibrated"
@@ -77,8 +82,7 @@ def print_outcome(outcome: Outcome) -> None:
                     "[bold]Only a part of the question is answered.[/bold] "
                     f"No evidence for: {plain('; '.join(outcome.unsupported_parts))}.\n"
                 )
-            for number, citation in enumerate(in_reading_order(outcome.citations), 1):
-                _print_citation(number, citation)
+            _print_citations(in_reading_order(outcome.citations), offsets=offsets)
             print_conflicts(outcome.conflicts)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
@@ -88,8 +92,7 @@ def print_outcome(outcome: Outcome) -> None:
             OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
             if outcome.nearest:
                 OUT.print("\nThe nearest that was found, not given as an answer:")
-            for number, citation in enumerate(outcome.nearest, 1):
-                _print_citation(number, citation)
+            _print_citations(outcome.nearest, offsets=offsets)
 
 
 def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
@@ -104,26 +107,30 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
     )
 
 
-def _print_citation(number: int, citation: Citation) -> None:
-    sentence = citation.sentence
-    lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display else ""
-    _print_indented(f"{lead}[bold]{plain(citation.display)}[/bold]")
-    span = sentence.quote.span
-    place = f"{sentence.doc_id}[{span.start}:{span.end}]"
-    if citation.authority:
-        title, worth = citation.metadata.title or sentence.doc_id, _worth(citation.authority, citation.metadata)
-        about = [place, place_line(title, sentence.section, sentence.page, worth)]
-    else:
-        about = [place, *([citation.metadata.byline] if citation.metadata.byline else [])]
-        about += [f"page {sentence.page}"] if sentence.page else []
-        about += [" > ".join(sentence.section)] if sentence.section else []
-    about += [citation.cells] if citation.cells else []
-    if sentence.ocr is not None:
-        about.append(f"read from a picture, {sentence.ocr:.0%} sure")
-    about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
-    about += [f"superseded by {successor.by}" for successor in supersessions(citation.metadata, sentence.section)]
-    _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
-    _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
+def _print_citations(citations: Sequence[Citation], *, offsets: bool) -> None:
+    for number, (citation, label) in enumerate(zip(citations, source_labels(citations), strict=True), 1):
+        sentence = citation.sentence
+        lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display else ""
+        _print_indented(lead + _marked(display_parts(sentence, citation.display, citation.highlights)))
+        about = [label, *filter(None, [_worth(citation.authority, citation.metadata)])]
+        about += [] if sentence.ocr is None else [f"read from a picture, {sentence.ocr:.0%} sure"]
+        about += [f"superseded by {by}" for by in _successors(citation)]
+        if offsets:
+            about.append(f"{sentence.doc_id}[{sentence.quote.span.start}:{sentence.quote.span.end}]")
+            about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
+        _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
+        _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
+
+
+def _marked(parts: Sequence[str]) -> str:
+    """Return a quote as markup, from its parts: every second one, from the second on, answers."""
+    # A part may begin or end with a space, which belongs to the line.
+    lines = (escape(one_line(f"|{part}|")[1:-1]) for part in parts)
+    return "".join(f"[bold]{line}[/bold]" if number % 2 else line for number, line in enumerate(lines))
+
+
+def _successors(citation: Citation) -> list[str]:
+    return [successor.by for successor in supersessions(citation.metadata, citation.sentence.section)]
 
 
 def _worth(authority: str | None, metadata: Metadata) -> str | None:

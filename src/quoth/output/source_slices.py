@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -11,6 +10,7 @@ from quoth.documents.printed_boxes import printed
 from quoth.domain.authority import authority_of, supersessions
 from quoth.domain.profile import Profile
 from quoth.errors import CorpusError, QuestionError
+from quoth.language.graphemes import parts_grapheme
 from quoth.output.document_json_types import BoxJson, PrintedPageJson, QuotedSpanJson
 from quoth.output.json_types import to_json
 from quoth.output.render import superseded_by
@@ -175,34 +175,3 @@ def _printed_page(page: Page, span: Span) -> PrintedPageJson:
         height=round(page.height, 1),
         boxes=[BoxJson(*box) for _, box in printed([page], span)],
     )
-
-
-_JOINER = "\N{ZERO WIDTH JOINER}"
-
-
-def parts_grapheme(text: str, place: int) -> bool:
-    """Return whether a cut at `place` would fall inside one character as people see it."""
-    if not 0 < place < len(text):
-        return False
-    before, behind = text[place - 1], text[place]
-    if before.isspace():
-        return before == "\r" and behind == "\n"
-    return (
-        _JOINER in (before, behind)
-        or unicodedata.category(behind).startswith("M")
-        or "\N{EMOJI MODIFIER FITZPATRICK TYPE-1-2}" <= behind <= "\N{EMOJI MODIFIER FITZPATRICK TYPE-6}"
-        or "\N{HANGUL JUNGSEONG FILLER}" <= behind <= "\N{HANGUL JONGSEONG SSANGNIEUN}"
-        or "\N{TAG SPACE}" <= behind <= "\N{CANCEL TAG}"
-        or (_is_flag_half(behind) and _flag_halves_before(text, place) % 2 == 1)
-    )
-
-
-def _is_flag_half(character: str) -> bool:
-    return "\N{REGIONAL INDICATOR SYMBOL LETTER A}" <= character <= "\N{REGIONAL INDICATOR SYMBOL LETTER Z}"
-
-
-def _flag_halves_before(text: str, place: int) -> int:
-    first = place
-    while first > 0 and _is_flag_half(text[first - 1]):
-        first -= 1
-    return place - first

@@ -68,6 +68,7 @@ from quoth.types.results import (
     Statement,
     SubAnswer,
     Support,
+    TokenMark,
     Trace,
     Usage,
 )
