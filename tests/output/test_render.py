@@ -113,9 +113,18 @@ def test_a_sentence_carries_its_place_tags_and_source() -> None:
         "region": "paragraph",
         "lead": None,
         "companion_of": None,
+        "label": "Ada Ek 2008, Depth",
+        "highlights": [],
         "byline": "Ada Ek, 2008",
         "doi": "10.1234/ab",
     }
+
+
+def test_highlights_are_offsets_and_parts_of_what_is_shown() -> None:
+    result = citation_json(replace(PLAIN, highlights=(Span(17, 23),)))
+
+    assert result["highlights"] == [[17, 23]]
+    assert result["display_parts"] == ["Sow at ", "2.5 cm", "."]
 
 
 def test_a_lead_and_a_companion_are_shown() -> None:

@@ -40,7 +40,7 @@ _RUN = rf"[^\W_{_SIGN}]+"
 _JOINT = r"[-‐‑./'’&@_\u00ad]|[-‐\u00ad][^\S\r\n]*(?:\r\n?|\n)\s*|(?<=\d)[,:–](?=\d)"
 _WORD = re.compile(rf"[{_SIGN}]|[$€£¥]?(?:(?<!\w)\.(?=\d))?{_RUN}(?:(?:{_JOINT}){_RUN})*[%‰°]?")
 _LETTERS = re.compile(r"\w+")
-_CLOSES = {"(": ")", "[": "]", "“": "”", "«": "»", '"': '"'}
+_PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 _BARE = frozenset("a an the of to in on at by for with from and or as is are was were be been it its that".split())
 """Words that say nothing at the edge of a run."""
 
@@ -153,11 +153,12 @@ def _all_in(word: str, repeated: set[str]) -> bool:
 
 
 def _closed(text: str, span: Span) -> Span:
-    """Return a span with the bracket or quotation mark behind it that closes one inside it."""
-    behind = text[span.end : span.end + 1]
-    inside = text[span.start : span.end]
-    opened = next((mark for mark, closing in _CLOSES.items() if closing == behind), None)
-    if opened is None:
-        return span
-    is_open = inside.count(opened) % 2 == 1 if opened == behind else inside.count(opened) > inside.count(behind)
-    return Span(span.start, span.end + 1) if is_open else span
+    """Return a span with the bracket or quotation mark beside it that belongs to one inside it."""
+    inside, before, behind = text[span.start : span.end], text[: span.start][-1:], text[span.end : span.end + 1]
+    for opening, closing in _PAIRS:
+        excess = inside.count(opening) - inside.count(closing)
+        if excess > 0 and behind == closing:
+            return Span(span.start, span.end + 1)
+        if excess < 0 and before == opening:
+            return Span(span.start - 1, span.end)
+    return span

@@ -138,7 +138,7 @@ class CitationJson(PlacedQuoteJson, frozen=True):
     companion_of: Annotated[str | None, about("`doc_id:start-end` of the cited sentence that this one completes.")]
     label: Annotated[NonEmpty, about("The source in short, for people: its name, the section and the page.")]
     highlights: Annotated[
-        list[tuple[Start, End]],
+        list[Annotated[list[Count], Meta(min_length=2, max_length=2)]],
         about(
             "The words that answer, as `[start, end]` in the document, within the quote; empty where none stand out."
         ),

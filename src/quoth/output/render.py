@@ -100,7 +100,7 @@ def _citation(citation: Citation, label: str) -> CitationJson:
         **_sentence_fields(sentence, citation.display, citation.lead_display),
         score=rounded(citation.score),
         label=label,
-        highlights=[(span.start, span.end) for span in citation.highlights],
+        highlights=[[span.start, span.end] for span in citation.highlights],
         display_parts=list(parts) if len(parts) > 1 else UNSET,
         document_type=citation.metadata.document_type if with_authority else UNSET,
         authority=UNSET if citation.authority is None else citation.authority,
