@@ -56,6 +56,7 @@ def test_the_words_that_the_model_marks_stand_out() -> None:
         ("Apply 30 lb/ac in May.", "30", "30 lb/ac"),
         ("About 9.5% of them survive.", "9", "9.5%"),
         ("A setback of ten (10) feet is needed.", "10", "(10) feet"),
+        ("It is quiet from 7:00 p.m. on.", "7", "7:00 p.m."),
         ("Plant them in well-drained soil.", "well", "well-drained"),
         ("It needs infor-\nmation first.", "mation", "infor-\nmation"),
     ],
@@ -89,8 +90,8 @@ def test_a_whole_sentence_does_not_stand_out_of_itself() -> None:
 def test_a_cell_stands_out_only_if_no_other_could_be_meant() -> None:
     row = "Canola | 6.0-7.0 | 5.5 | toxic"
 
-    assert words(row, "Which pH?", **{"6.0-7.0": 1.0, "5.5": 0.2}) == ["6.0-7.0"]
-    assert words(row, "Which pH?", **{"6.0-7.0": 1.0, "5.5": 0.9}) == []
+    assert words(row, "Which pH?", **{"6.0-7.0": 1.0, "5.5": -0.5}) == ["6.0-7.0"]
+    assert words(row, "Which pH?", **{"6.0-7.0": 1.0, "5.5": 0.5}) == []
 
 
 def test_a_bracket_is_closed() -> None:

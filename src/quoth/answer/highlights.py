@@ -37,12 +37,17 @@ _BACK_TO_NEGATION = 3
 # Chinese and Japanese write no spaces between words: each sign counts as a word.
 _SIGN = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _RUN = rf"[^\W_{_SIGN}]+"
-_JOINT = r"[-‐‑./'’&@_\u00ad]|[-‐\u00ad][^\S\r\n]*(?:\r\n?|\n)\s*|(?<=\d)[,:–](?=\d)"
-_WORD = re.compile(rf"[{_SIGN}]|[$€£¥]?(?:(?<!\w)\.(?=\d))?{_RUN}(?:(?:{_JOINT}){_RUN})*[%‰°]?")
+_JOINT = r"[-‐‑./'’&@_\u00ad]|[-‐\u00ad][^\S\r\n]*(?:\r\n?|\n)\s*|(?<=\d)[,:–](?=\d)|(?<=\d)[ ](?=[AaPp]\.?[Mm]\b)"
+_WORD = re.compile(rf"[{_SIGN}]|[$€£¥]?(?:(?<!\w)\.(?=\d))?{_RUN}(?:(?:{_JOINT}){_RUN})*(?:[%‰°]|(?<=[AaPp]\.[Mm])\.)?")
 _LETTERS = re.compile(r"\w+")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 _BARE = frozenset("a an the of to in on at by for with from and or as is are was were be been it its that".split())
-"""Words that say nothing at the edge of a run."""
+"""Words that say nothing at the edges of a run."""
+_OPEN = _BARE.union(
+    "after before within between during until when where while if than into through per any this these those their"
+    " which who has have had".split()
+)
+"""Words that lead on, and say nothing at the end of a run."""
 
 
 def highlighted(
@@ -81,13 +86,11 @@ def answering_words(
     top = max(scores, default=float("-inf"))
     if top < rule.sure:
         return ()
-    runs = [
-        run
-        for run in _runs(text, words, [score >= top - rule.near for score in scores])
-        if max(scores[run.start : run.stop]) >= top - rule.rival
-    ]
+    likely = [score >= top - rule.near for score in scores]
+    runs = [run for run in _runs(text, words, likely) if max(scores[run.start : run.stop]) >= top - rule.rival]
     # Cells of a row compete: which column is meant is what the model cannot tell when several look alike.
-    if len(runs) > _MOST_RUNS or len({text.count("|", 0, words[run.start].start) for run in runs}) > 1:
+    cells = {text.count("|", 0, word.start) for word, is_likely in zip(words, likely, strict=True) if is_likely}
+    if len(runs) > _MOST_RUNS or len(cells) > 1:
         return ()
     kept = _trimmed(text, words, runs, repeated)
     spans = [_closed(text, Span(words[run[0]].start, words[run[-1]].end)) for run in kept]
@@ -138,13 +141,15 @@ def _trimmed(text: str, words: Sequence[Span], runs: Sequence[range], repeated: 
     written = [text[word.start : word.end] for word in words]
     trimmed: list[range] = []
     for run in runs:
-        kept = [at for at in run if fold(written[at]) not in _BARE and not _all_in(written[at], repeated)]
-        if not kept:
+        own = [at for at in run if not _all_in(written[at], repeated)]
+        kept = [at for at in own if fold(written[at]) not in _BARE]
+        last = max((at for at in own if fold(written[at]) not in _OPEN), default=None)
+        if not kept or last is None:
             continue
         floor = trimmed[-1].stop if trimmed else 0
         before = range(max(floor, kept[0] - _BACK_TO_NEGATION), kept[0])
         negated = [at for at in before if fold(written[at]) in NEGATIONS]
-        trimmed.append(range(min([*negated, kept[0]]), kept[-1] + 1))
+        trimmed.append(range(min([*negated, kept[0]]), last + 1))
     return trimmed
 
 
