@@ -28,6 +28,7 @@ from quoth.types import (
     SplitDocument,
     StoredDocument,
     Support,
+    TokenMark,
     Usage,
     Vectors,
 )
@@ -71,6 +72,9 @@ class PairReader(Protocol):
 
     def read(self, question: str, sentences: Sequence[SentenceInContext]) -> list[float]:
         """Return for each sentence, in the same order, a logit that it answers. Depends on nothing else it reads."""
+
+    def mark(self, question: str, sentences: Sequence[SentenceInContext]) -> list[tuple[TokenMark, ...]]:
+        """Return for each sentence the tokens of its text, as far as it is read; none if the model marks no words."""
 
 
 class LlmReranker(Protocol):

@@ -36,7 +36,8 @@ def test_a_citation_carries_the_sentence_and_what_is_known_of_its_document() -> 
     one = evidence(quote("spring at 2.5 cm"), lead=quote("Sow in:"))
 
     known = (DOCUMENT.sha256, ABOUT, None, "a.md:0-7", None, None)
-    assert cited(one) == (Citation(one.sentence, 0.75, *known, "spring at 2.5 cm", "Sow in:", QuoteRole.CONTEXT, ()),)
+    place = "spring at 2.5 cm", "Sow in:"
+    assert cited(one) == (Citation(one.sentence, 0.75, *known, *place, QuoteRole.CONTEXT, (), ()),)
 
 
 def test_authority_is_given_where_the_profile_knows_it() -> None:

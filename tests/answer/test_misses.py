@@ -87,7 +87,8 @@ def why(
     profile: str = "agriculture",
 ) -> str:
     found = sentence(one) if isinstance(one, str) else one
-    citation = Citation(found, 0.5, "", about, None, None, None, None, found.text, None, QuoteRole.CONTEXT, ())
+    rest = (None, None, None, None, found.text, None, QuoteRole.CONTEXT, (), ())
+    citation = Citation(found, 0.5, "", about, *rest)
     asked = case(question, found.text, profile=profile, supporting=supporting)
     return why_not(citation, asked, analysis=asked.analysis, objection=objection, profile=load_profile(profile))
 

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+
+from quoth.cli import terminal
+from quoth.library import Quoth
+from quoth.output.render import outcome_json
 
 from .command_line import failed, run, write_files
 from .small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
@@ -24,10 +29,33 @@ def test_an_answer_shows_the_sentence_its_place_and_the_confidence(small: SmallC
     ran = run("ask", CANOLA, "--index", small.index)
 
     assert (ran.code, ran.talk) == (0, "")
-    start = small.source("canola.md").index(CANOLA)
     assert ran.lines[0].strip() == CANOLA
-    assert f"[1] canola.md[{start}:{start + len(CANOLA)}] · Canola · crop canola" in ran.text
+    assert ran.lines[1].strip() == "[1] Canola"
     assert "confidence " in ran.text
+
+
+def test_the_file_the_offsets_and_the_tags_are_shown_if_asked_for(small: SmallCorpus) -> None:
+    start = small.source("canola.md").index(CANOLA)
+    place = f"[1] Canola · canola.md[{start}:{start + len(CANOLA)}] · crop canola"
+
+    assert place in run("ask", CANOLA, "--index", small.index, "--offsets").text
+    assert place in run("ask", CANOLA, "--index", small.index, "--why").text
+
+
+def test_the_words_that_answer_are_bold_on_a_terminal_and_offsets_in_the_json(
+    small: SmallCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quoth = Quoth.open(small.index, settings={"embedding.model_name": "hash"})
+    outcome = quoth.ask("How deep should canola be sown?")
+    console = terminal.OutputConsole(file=io.StringIO(), force_terminal=True, width=100, highlight=False)
+    monkeypatch.setattr(terminal, "OUT", console)
+    with console.capture() as shown:
+        terminal.print_outcome(outcome)
+
+    cited, *_ = outcome_json(outcome)["answer_sentences"]
+    (words,) = [small.source(cited["doc_id"])[start:end] for start, end in cited["highlights"]]
+    assert words.startswith("2.5 cm")
+    assert shown.get().startswith(f"    Sow canola at \x1b[1m{words}\x1b[0m")
 
 
 def test_an_abstention_exits_with_0_and_shows_what_came_nearest(small: SmallCorpus) -> None:

@@ -61,6 +61,10 @@ def _move_elsewhere(citation: dict[str, Any]) -> None:
     citation["doc_id"] = "../fields.yaml"
 
 
+def _highlight_more(citation: dict[str, Any]) -> None:
+    citation["highlights"] = [[citation["start"], citation["end"] + 1]]
+
+
 def _drop_offsets(citation: dict[str, Any]) -> None:
     del citation["start"]
 
@@ -74,6 +78,7 @@ def _drop_offsets(citation: dict[str, Any]) -> None:
         (_point_past_the_end, "outside the document"),
         (_turn_around, "outside the document"),
         (_move_elsewhere, "no such document"),
+        (_highlight_more, "its highlights are no parts of it"),
         (_drop_offsets, "no doc_id, start, end and text"),
     ],
 )

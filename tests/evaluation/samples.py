@@ -36,8 +36,15 @@ def item(
     return LabelledQuestion(Question(id_, text or f"question {id_}?", filters), bool(gold), golds, mode)
 
 
-def quote(start: int, end: int, *, doc_id: str = "a.md", tags: dict[str, str] | None = None) -> QuotedSentence:
-    return QuotedSentence(doc_id, start, end, "x" * (end - start), 0.5, tags or {})
+def quote(
+    start: int,
+    end: int,
+    *,
+    doc_id: str = "a.md",
+    tags: dict[str, str] | None = None,
+    highlights: tuple[Span, ...] | None = None,
+) -> QuotedSentence:
+    return QuotedSentence(doc_id, start, end, "x" * (end - start), 0.5, tags or {}, highlights=highlights)
 
 
 def answer(labelled: LabelledQuestion, confidence: float, *quotes: QuotedSentence) -> Judgement:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.evaluation.judgements import Exactness, Judgement
+from quoth.evaluation.judgements import Exactness, Judgement, QuotedSentence
 from quoth.evaluation.measures import measures_of
+from quoth.types import Span
 
 from .samples import GOLD, abstention, answer, item, lost, quote, six, staged
 
@@ -95,6 +96,24 @@ def test_pairs_of_tags_are_counted_once_an_answer_and_need_every_facet() -> None
     assert figures([one])["tag_pairs_gained"] == 1.0
 
 
+def test_highlights_are_measured_where_gold_is_a_short_part_of_the_quote() -> None:
+    sentence = QuotedSentence(
+        "a.md", 0, 40, "The Rhine empties into the North Sea now", 0.5, {}, highlights=(Span(23, 36),)
+    )
+    unmarked = replace(sentence, highlights=())
+    short = item("1", (27, 36), alternatives=((0, 9),))
+    long = item("2", (0, 40))
+
+    assert figures([answer(short, 0.9, quote(50, 60, highlights=()), sentence)])["highlight_f1"] == 1.0  # no `the`
+    assert figures([answer(short, 0.9, unmarked)])["highlight_f1"] == 0.0
+    assert figures([answer(item("1", (27, 32)), 0.9, sentence)])["highlight_f1"] == pytest.approx(2 / 3)
+    both = [answer(short, 0.9, sentence), answer(long, 0.9, unmarked), answer(item("3", (27, 36)), 0.9, unmarked)]
+    assert figures(both)["highlight_f1"] == figures(both)["highlighted"] == 0.5
+    parts = item("1", (4, 9), (27, 36), mode="all")
+    assert figures([answer(parts, 0.9, sentence)])["highlight_f1"] == pytest.approx(4 / 5)
+    assert "highlight_f1" not in figures([answer(long, 0.9, unmarked)])
+
+
 def test_what_cannot_be_measured_is_absent_and_said_to_be() -> None:
     judged = [replace(one, exactness=None) for one in six()]
     measures, absent = measures_of(judged)
@@ -109,6 +128,7 @@ def test_what_cannot_be_measured_is_absent_and_said_to_be() -> None:
         "precision@5",
         "tag_pairs",
         "tag_pairs_gained",
+        "highlight_f1",
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.language.display import Vocabulary, displayed, displayed_lead, displayed_sentence
+from quoth.language.display import Vocabulary, display_parts, displayed, displayed_lead, displayed_sentence
 from quoth.types import Quote, RegionKind, Sentence, Span
 
 
@@ -150,3 +150,36 @@ def test_no_letter_is_lost_or_added_and_nothing_changes_twice(quote: str, elsewh
     assert [c for c in line if c.isalnum()] == [c for c in quote if c.isalnum()]
     assert line == " ".join(line.split())
     assert displayed(line, vocabulary) == line
+
+
+def _parts(text: str, *marked: str) -> tuple[str, ...]:
+    span = Span(7, 7 + len(text))
+    sentence = Sentence("a.md", Quote(span, text), RegionKind.PARAGRAPH, (), None, None, None, {})
+    starts = [7 + text.index(words) for words in marked]
+    spans = [Span(start, start + len(words)) for start, words in zip(starts, marked, strict=True)]
+    return display_parts(sentence, displayed(text, Vocabulary(text + " information")), spans)
+
+
+def test_words_that_stand_out_are_parts_of_what_is_shown() -> None:
+    assert _parts("Sow at 2.5 cm.") == ("Sow at 2.5 cm.",)
+    assert _parts("Sow at 2.5 cm.", "2.5 cm") == ("Sow at ", "2.5 cm", ".")
+    assert _parts("Sow  at\n2.5\n  cm, in May", "Sow", "2.5\n  cm", "May") == (
+        *("", "Sow", " at ", "2.5 cm", ", in ", "May", ""),
+    )
+    assert _parts("More infor-\nmation is there", "infor-\nmation") == ("More ", "information", " is there")
+    assert _parts("Of 2\u00ad3 so\u00adme", "2\u00ad3") == ("Of ", "2-3", " some")
+
+
+@given(st.text(alphabet="ab 2-\n\u00ad\u2010/,é😀", min_size=1, max_size=40), st.data())
+def test_the_parts_are_all_that_is_shown(text: str, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
+    spans = [Span(start, end) for start, end in zip(cuts[::2], cuts[1::2], strict=False)]
+    sentence = Sentence("a.md", Quote(Span(0, len(text)), text), RegionKind.PARAGRAPH, (), None, None, None, {})
+    whole = displayed(text, Vocabulary(text))
+    parts = display_parts(sentence, whole, spans)
+
+    assert "".join(parts) == whole
+    assert len(parts) == 2 * len(spans) + 1
+    for span, part in zip(spans, parts[1::2], strict=True):
+        letters = [character for character in text[span.start : span.end] if character.isalnum()]
+        assert [character for character in part if character.isalnum()] == letters

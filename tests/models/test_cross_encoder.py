@@ -50,6 +50,17 @@ def test_a_score_depends_on_its_pair_alone(encoder: CrossEncoder) -> None:
         assert list(pool.map(lambda _: fresh.read(QUESTION, SENTENCES), range(8))) == [together] * 8
 
 
+def test_the_words_that_answer_are_marked_in_the_same_run(encoder: CrossEncoder) -> None:
+    first = SENTENCES[0]
+    (marks,) = encoder.mark(QUESTION, [first])
+
+    best = max(marks, key=lambda mark: mark.log_odds)
+    assert first.text[best.start : best.end] in {"2", "to", "3", "cm"}
+    assert [(mark.start, mark.end) for mark in marks][:3] == [(0, 2), (2, 3), (4, 7)]
+    assert encoder.mark(QUESTION, SENTENCES[::-1])[-1] == marks
+    assert CrossEncoder(MODELS, threads=1).mark(QUESTION, [first]) == [marks]
+
+
 def test_without_sentences_there_is_nothing_to_read(encoder: CrossEncoder) -> None:
     assert encoder.read(QUESTION, []) == []
 

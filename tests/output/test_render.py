@@ -60,7 +60,7 @@ SENTENCE = Sentence(
 SUCCESSORS = (Supersession("b.md", "Depth"), Supersession("c.md", "Width"))
 ABOUT = Metadata("Rules", "ccr", True, "2009-06-01", SUCCESSORS, "en", {}, False, ("Ada Ek",), 2008, "10.1234/ab")
 _NOTHING_ELSE = (None, None, None, None)
-PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, *_NOTHING_ELSE, "Sow at 2.5 cm.", None, QuoteRole.ANSWER, ())
+PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, *_NOTHING_ELSE, "Sow at 2.5 cm.", None, QuoteRole.ANSWER, (), ())
 MISS = replace(PLAIN, why="It does not mention rye.")
 ABSTENTION = Abstention(
     QUESTION,
@@ -126,9 +126,18 @@ def test_a_sentence_carries_its_place_tags_and_source() -> None:
         "lead": None,
         "companion_of": None,
         "role": "answer",
+        "label": "Ada Ek 2008, Depth",
+        "highlights": [],
         "byline": "Ada Ek, 2008",
         "doi": "10.1234/ab",
     }
+
+
+def test_highlights_are_offsets_and_parts_of_what_is_shown() -> None:
+    result = citation_json(replace(PLAIN, highlights=(Span(17, 23),)))
+
+    assert result["highlights"] == [[17, 23]]
+    assert result["display_parts"] == ["Sow at ", "2.5 cm", "."]
 
 
 def test_a_lead_and_a_companion_are_shown() -> None:

@@ -11,7 +11,7 @@ import pytest
 from quoth.protocols import Reader
 from quoth.search.logistic import Logistic
 from quoth.search.reading import SentenceReader, in_context
-from quoth.types import Candidate, Quote, Ranked, RegionKind, Sentence, SentenceInContext, Span, Support
+from quoth.types import Candidate, Quote, Ranked, RegionKind, Sentence, SentenceInContext, Span, Support, TokenMark
 
 MODEL = Logistic(-1.0, {"late": 2.0, "lexical": 1.0, "reader": 0.5})
 
@@ -46,6 +46,9 @@ class Reading:
         assert question == "How deep?"
         self.read_texts.extend(sentences)
         return [float(item.text.split()[-1]) for item in sentences]
+
+    def mark(self, question: str, sentences: Sequence[SentenceInContext]) -> list[tuple[TokenMark, ...]]:
+        raise NotImplementedError
 
 
 def judge(candidates: Sequence[Ranked], *, most: int) -> tuple[tuple[Ranked, ...], Reading]:

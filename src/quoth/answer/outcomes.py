@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from quoth.answer.decision import Case, Objections, first_objection
+from quoth.answer.highlights import highlighted
 from quoth.answer.near_misses import missing, why_not
 from quoth.answer.sub_answers import unsupported_parts
 from quoth.answer.verification import verify_quote
@@ -66,7 +67,12 @@ def conclude(
     notes = _run_notes(case, objection, found=found, engine=engine, in_force=in_force)
     question = analysis.question
     if objection is None:
-        citations = _cite_from(case, case.selection.evidence, engine.profile)
+        citations = highlighted(
+            _cite_from(case, case.selection.evidence, engine.profile),
+            _asked_of(case.selection.evidence, sub_answers, whole=found.encoded.text),
+            encoder=engine.sentence_reader,
+            reader=case.sources.reader,
+        )
         quoted = {place.id for citation in citations for place in (citation.sentence, *citation.also)}
         quoted_conflicts = tuple(
             conflict for conflict in conflicts if quoted.issuperset(side.sentence.id for side in conflict.statements)
@@ -82,6 +88,14 @@ def conclude(
     absent = missing(case, analysis, unsupported)
     left = outlook if nearest else Outlook.NOTHING
     return Abstention(question, objection, left, absent, unsupported, nearest, case.confidence, notes)
+
+
+def _asked_of(evidence: Iterable[Evidence], sub_answers: Sequence[SubAnswer], *, whole: str) -> dict[str, str]:
+    """Return by sentence id what the sentence answers: the first sub-question that it is evidence for, else all."""
+    asked = {item.sentence.id: whole for item in evidence}
+    for answer in reversed(sub_answers):
+        asked |= {item.sentence.id: answer.sub_question.analysis.search_text for item in answer.evidence}
+    return asked
 
 
 def nearest_evidence(ranked: Sequence[Ranked]) -> tuple[Evidence, ...]:
@@ -136,6 +150,7 @@ def cite(evidence: Iterable[Evidence], documents: Mapping[str, Document], profil
                 lead_display=displayed_lead(sentence, vocabularies[document.id]),
                 role=item.role,
                 also=item.also,
+                highlights=(),
             )
         )
     return tuple(citations)

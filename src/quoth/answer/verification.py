@@ -93,7 +93,16 @@ def _why_wrong(citation: Mapping[str, Any], text_of: TextOf) -> str | None:
         return f"it lies outside the document's {len(source)} characters"
     if source[start:end] != text:
         return f"the document says {_shortened(source[start:end])}, the citation {_shortened(text)}"
+    if not all(_is_within(span, start, end) for span in _list(citation.get("highlights"))):
+        return "its highlights are no parts of it"
     return None
+
+
+def _is_within(span: Any, start: int, end: int) -> bool:  # noqa: ANN401 - any JSON
+    match span:
+        case [int(first), int(last)]:
+            return start <= first < last <= end
+    return False
 
 
 def _shortened(text: str) -> str:

@@ -47,6 +47,9 @@ def ask(
     regions: options.Regions = None,
     answer: options.Preset = None,
     why: Annotated[bool, typer.Option("--why", help="Show every stage with its scores.")] = False,
+    offsets: Annotated[
+        bool, typer.Option("--offsets", help="Show the file and the exact place of each quote, and its tags.")
+    ] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long it took.")] = False,
     config: options.Config = None,
     assignments: options.Assignments = None,
@@ -72,7 +75,7 @@ def ask(
     else:
         from quoth.cli.terminal import print_outcome, print_trace
 
-        print_outcome(asked.outcome)
+        print_outcome(asked.outcome, offsets=offsets or why)
         if why:
             print_trace(asked)
     if timings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console
@@ -11,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from quoth.domain.authority import supersessions
-from quoth.language.display import one_line
+from quoth.language.display import display_parts, one_line
+from quoth.output.citation_label import section_label, source_labels
 from quoth.output.render import main_tags
 from quoth.search.reranking import word_matches
 from quoth.types import (
@@ -64,8 +64,11 @@ def _print_indented(markup: str) -> None:
     OUT.print(Padding(markup, (0, 0, 0, 4)))
 
 
-def print_outcome(outcome: Outcome) -> None:
-    """Print the quotes with their sources, or the reason for abstaining and the evidence that may be relevant."""
+def print_outcome(outcome: Outcome, *, offsets: bool = False) -> None:
+    """Print the quotes with their sources, or the reason for abstaining and the evidence that may be relevant.
+
+    With `offsets`, each source is followed by its file, the exact place in it and the tags of the sentence.
+    """
     for warning in outcome.notes.warnings:
         OUT.print(f"[yellow]{plain(warning)}[/yellow]\n")
     calibrated = "" if outcome.notes.calibrated else ", not calibrated"
@@ -76,10 +79,7 @@ def print_outcome(outcome: Outcome) -> None:
                     "[bold]Only a part of the question is answered.[/bold] "
                     f"No evidence for: {plain('; '.join(outcome.unsupported_parts))}.\n"
                 )
-            before: Citation | None = None
-            for number, citation in enumerate(in_reading_order(outcome.citations), 1):
-                _print_citation(number, citation, before=before)
-                before = citation
+            _print_citations(in_reading_order(outcome.citations), offsets=offsets)
             print_conflicts(outcome.conflicts)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
@@ -92,8 +92,7 @@ def print_outcome(outcome: Outcome) -> None:
             shown = outcome.nearest if relevant else outcome.nearest[:1]
             if shown:
                 OUT.print("\nThis may apply:" if relevant else "\nThe nearest that was found, not given as an answer:")
-            for number, citation in enumerate(shown, 1):
-                _print_citation(number, citation, before=None)
+            _print_citations(shown, offsets=offsets)
 
 
 def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
@@ -108,41 +107,43 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
     )
 
 
-def _print_citation(number: int, citation: Citation, *, before: Citation | None) -> None:
-    """Print a quote; the lead that it shares with the quote `before` stands there already."""
-    sentence = citation.sentence
-    shared = before is not None and (before.sentence.doc_id, before.sentence.lead) == (sentence.doc_id, sentence.lead)
-    lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display and not shared else ""
-    _print_indented(f"{lead}[bold]{plain(citation.display)}[/bold]")
-    span = sentence.quote.span
-    place = f"{sentence.doc_id}[{span.start}:{span.end}]"
-    if citation.authority:
-        title, worth = citation.metadata.title or sentence.doc_id, _worth(citation.authority, citation.metadata)
-        about = [place, place_line(title, sentence.section, sentence.page, worth)]
-    else:
-        about = [place, *([citation.metadata.byline] if citation.metadata.byline else [])]
-        about += [f"page {sentence.page}"] if sentence.page else []
-        about += [" > ".join(sentence.section)] if sentence.section else []
-    about += [citation.cells] if citation.cells else []
-    if sentence.ocr is not None:
-        about.append(f"read from a picture, {sentence.ocr:.0%} sure")
-    about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
-    about += [f"superseded by {successor.by}" for successor in supersessions(citation.metadata, sentence.section)]
-    about += [f"also in {', '.join(_place_name(other, sentence) for other in citation.also)}"] if citation.also else []
-    about += ["context"] if citation.role is QuoteRole.CONTEXT and not citation.why else []
-    _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
-    _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
+def _print_citations(citations: Sequence[Citation], *, offsets: bool) -> None:
+    before: Sentence | None = None
+    for number, (citation, label) in enumerate(zip(citations, source_labels(citations), strict=True), 1):
+        sentence = citation.sentence
+        # The lead that a quote shares with the one before stands there already.
+        shared = before is not None and (before.doc_id, before.lead) == (sentence.doc_id, sentence.lead)
+        lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display and not shared else ""
+        _print_indented(lead + _marked(display_parts(sentence, citation.display, citation.highlights)))
+        about = [label, *filter(None, [_worth(citation.authority, citation.metadata)])]
+        about += [] if sentence.ocr is None else [f"read from a picture, {sentence.ocr:.0%} sure"]
+        about += [f"superseded by {by}" for by in _successors(citation)]
+        if citation.also:
+            about.append(f"also in {', '.join(_place_name(other, sentence) for other in citation.also)}")
+        about += ["context"] if citation.role is QuoteRole.CONTEXT and not citation.why else []
+        if offsets:
+            about.append(f"{sentence.doc_id}[{sentence.quote.span.start}:{sentence.quote.span.end}]")
+            about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
+        _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
+        _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
+        before = sentence
 
 
-_SECTION_NUMBER = re.compile(r"\W*(?:[^\W\d_]+\.?\s+)?(\d+(?:\.\d+)*)\b")
+def _marked(parts: Sequence[str]) -> str:
+    """Return a quote as markup, from its parts: every second one, from the second on, answers."""
+    # A part may begin or end with a space, which belongs to the line.
+    lines = (escape(one_line(f"|{part}|")[1:-1]) for part in parts)
+    return "".join(f"[bold]{line}[/bold]" if number % 2 else line for number, line in enumerate(lines))
+
+
+def _successors(citation: Citation) -> list[str]:
+    return [successor.by for successor in supersessions(citation.metadata, citation.sentence.section)]
 
 
 def _place_name(place: Sentence, quoted: Sentence) -> str:
     """Return the number or the heading of another place of a quote: `§9.2.3`; with its document if that is another."""
-    heading = place.section[-1] if place.section else ""
-    number = _SECTION_NUMBER.match(heading)
     span = place.quote.span
-    name = f"§{number[1]}" if number else heading or f"[{span.start}:{span.end}]"
+    name = section_label(place.section[-1]) if place.section else f"[{span.start}:{span.end}]"
     return name if place.doc_id == quoted.doc_id else f"{place.doc_id} {name}"
 
 

@@ -22,7 +22,10 @@ FAULT_CONFIDENCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class QuotedSentence:
-    """A quoted sentence; `tags` holds the main value of each facet. Raises `ValueError` for an impossible span."""
+    """A quoted sentence; `tags` holds the main value of each facet. Raises `ValueError` for an impossible span.
+
+    `highlights` are the words in it that answer; None where the run does not record them.
+    """
 
     doc_id: str
     start: int
@@ -32,6 +35,7 @@ class QuotedSentence:
     tags: Mapping[str, str]
     role: str = QuoteRole.ANSWER.value
     """Runs from before had no roles: every quote was there to answer."""
+    highlights: tuple[Span, ...] | None = None
 
     def __post_init__(self) -> None:
         Span(self.start, self.end)
@@ -209,7 +213,9 @@ def _from_citation(content: Mapping[str, Any]) -> QuotedSentence:
     tags = {str(facet): str(value) for facet, value in (content.get("tags") or {}).items()}
     score = float(content.get("score") or 0.0)
     role = str(content.get("role") or QuoteRole.ANSWER.value)
-    return QuotedSentence(doc_id, start, end, text, score if isfinite(score) else 0.0, tags, role)
+    given = content.get("highlights")
+    highlights = None if given is None else tuple(Span(*span) for span in given)
+    return QuotedSentence(doc_id, start, end, text, score if isfinite(score) else 0.0, tags, role, highlights)
 
 
 def _notes(notes: Mapping[str, Any]) -> tuple[tuple[float, float] | None, ResultOrigin | None]:

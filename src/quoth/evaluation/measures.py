@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from quoth.evaluation.highlight_scores import highlight_f1, is_highlighted
 from quoth.evaluation.judgements import STAGES, TOP, Judgement, QuotedSentence, is_right, tag_pairs
 from quoth.evaluation.labelled_questions import character_scores, first_ranks, recall
 from quoth.types import QuoteRole
@@ -61,6 +62,7 @@ def measures_of(judged: Sequence[Judgement]) -> tuple[tuple[Metric, ...], dict[s
         *_overlap(judged, "quotes", precise=_answerable),
         *_decisions(judged),
         *_answers(judged, absent),
+        *_highlights(judged, absent),
         *_confidence(judged),
     ]
     return tuple(found), absent
@@ -212,6 +214,20 @@ def _answers(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Me
     )
     if "tag_pairs_gained" not in absent:
         yield mean("tag_pairs_gained", "tag pairs gained by selection", attrgetter("stages.pairs_gained"))
+
+
+def _highlights(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Metric]:
+    """Yield metrics of the highlights, over the answers that quote a sentence with short gold in it."""
+    answered = [judgement for judgement in judged if judgement.answered]
+    if any(quote.highlights is None for judgement in answered for quote in judgement.quotes):
+        absent["highlight_f1"] = "the run does not record highlights"
+        return
+    if all(highlight_f1(judgement) is None for judgement in answered):
+        absent["highlight_f1"] = "no answer quotes a sentence with gold that is at most half of it"
+        return
+    mean = partial(_mean, judged, "answers", counts=_answered)
+    yield mean("highlighted", "quotes with highlights, where gold is short", is_highlighted, better="")
+    yield mean("highlight_f1", "token F1 of highlights, where gold is short", highlight_f1)
 
 
 def _redundancy(place: int, judgement: Judgement) -> float | None:

@@ -6,9 +6,11 @@ What is made here is shown beside a quote and has other offsets. It is never a c
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
-from quoth.types import RegionKind, Sentence
+from quoth.types import RegionKind, Sentence, Span
 
 _LETTERS = r"[^\W\d_]+"
 _LINE_END = r"[^\S\r\n]*(?:\r\n?|\n)\s*"
@@ -91,6 +93,23 @@ def displayed_sentence(sentence: Sentence, vocabulary: Vocabulary) -> str:
 def displayed_lead(sentence: Sentence, vocabulary: Vocabulary) -> str | None:
     """Return the lead of a sentence for people; None where it has none."""
     return displayed(sentence.lead.text, vocabulary) if sentence.lead else None
+
+
+def display_parts(sentence: Sentence, shown: str, spans: Sequence[Span]) -> tuple[str, ...]:
+    """Return a sentence as `shown` to people in parts: every second part, from the second on, shows one of `spans`.
+
+    What is shown only lacks hyphens and white space of the text, or has another sign in place of one.
+    """
+    places: list[int] = []  # for each character of the text, where it is shown
+    at = 0
+    for character in sentence.text:
+        places.append(at)
+        same = shown[at : at + 1] == character or (character.isspace() and shown[at : at + 1] == " ")
+        at += same or (character == "\u00ad" and shown[at : at + 1] == "-")
+    places.append(len(shown))
+    first = sentence.quote.span.start
+    cuts = [0, *(places[cut - first] for span in spans for cut in (span.start, span.end)), len(shown)]
+    return tuple(shown[start:end] for start, end in pairwise(cuts))
 
 
 def displayed(text: str, vocabulary: Vocabulary) -> str:

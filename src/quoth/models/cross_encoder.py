@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
 from quoth.errors import ModelError
 from quoth.models.onnx_model import open_session, readable
-from quoth.types import SentenceInContext
+from quoth.types import SentenceInContext, TokenMark, Vectors
 
 MOST_QUESTION, MOST_SENTENCE, MOST_HEADING, MOST_BEFORE = 48, 112, 16, 32
 """Tokens that are read of each. Of the sentence before, the last ones count: they stand nearest."""
@@ -70,19 +70,22 @@ TokenPair = tuple[tuple[int, ...], tuple[int, ...]]
 """The ids and the types of the tokens of a question and a sentence."""
 
 
-class PairRunner:
-    """Runs several pairs side by side, each alone on one core, and remembers their scores."""
+Read = TypeVar("Read")
 
-    def __init__(self, run: Callable[[TokenPair], float], *, threads: int) -> None:
-        self._score = lru_cache(maxsize=_REMEMBERED)(run)
+
+class PairRunner(Generic[Read]):
+    """Runs several pairs side by side, each alone on one core, and remembers what came out."""
+
+    def __init__(self, run: Callable[[TokenPair], Read], *, threads: int) -> None:
+        self._run = lru_cache(maxsize=_REMEMBERED)(run)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="reader")
 
-    def scores(self, pairs: Sequence[TokenPair]) -> list[float]:
-        """Return the score of each pair, in the same order."""
+    def each(self, pairs: Sequence[TokenPair]) -> list[Read]:
+        """Return what `run` gives for each pair, in the same order."""
         # The longest first: then no core is left with one at the end.
         order = sorted(range(len(pairs)), key=lambda at: -len(pairs[at][0]))
-        scores = dict(zip(order, self._pool.map(self._score, (pairs[at] for at in order)), strict=True))
-        return [scores[at] for at in range(len(pairs))]
+        read = dict(zip(order, self._pool.map(self._run, (pairs[at] for at in order)), strict=True))
+        return [read[at] for at in range(len(pairs))]
 
 
 class CrossEncoder:
@@ -102,13 +105,26 @@ class CrossEncoder:
     def read(self, question: str, sentences: Sequence[SentenceInContext]) -> list[float]:
         """Return for each sentence the log odds that it answers, before they are weighed with other evidence."""
         pairs = [self._tokenizer.encode(question, sentence) for sentence in sentences]
-        return self._runner.scores([(pair.ids, pair.types) for pair in pairs])
+        return [score for score, _ in self._runner.each([(pair.ids, pair.types) for pair in pairs])]
 
-    def _run(self, pair: TokenPair) -> float:
+    def mark(self, question: str, sentences: Sequence[SentenceInContext]) -> list[tuple[TokenMark, ...]]:
+        """Return for each sentence its tokens, as far as they are read; free for what `read` has read before."""
+        pairs = [self._tokenizer.encode(question, sentence) for sentence in sentences]
+        read = self._runner.each([(pair.ids, pair.types) for pair in pairs])
+        return [
+            tuple(
+                TokenMark(*offsets, float(mark))
+                for offsets, mark in zip(pair.offsets, marks[pair.start :], strict=False)
+            )
+            for pair, (_, marks) in zip(pairs, read, strict=True)
+        ]
+
+    def _run(self, pair: TokenPair) -> tuple[float, Vectors]:
+        """Return the score of the pair, and the log odds of each token to be a part of the answer."""
         ids, types = pair
         inputs = {"input_ids": np.array([ids], np.int32), "token_type_ids": np.array([types], np.int32)}
-        scores: Any = self._session.run(["scores"], inputs)[0]
-        return round(float(scores[0]), 4)
+        scores, marks = cast("tuple[Any, Any]", self._session.run(["scores", "marks"], inputs))
+        return round(float(scores[0]), 4), np.round(marks[0], 4)
 
 
 def _checked_revision(folder: Path) -> str:

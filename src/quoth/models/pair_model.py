@@ -9,7 +9,7 @@ from quoth.errors import ModelError
 from quoth.models.cross_encoder import PairRunner, TokenPair
 from quoth.models.onnx_model import OnnxModel
 from quoth.models.weights import Weights
-from quoth.types import SentenceInContext
+from quoth.types import SentenceInContext, TokenMark
 
 _USUAL_WINDOW = 512
 """Tokens that a model reads whose files do not say it."""
@@ -35,7 +35,11 @@ class PairModel:
         # The bare text: only Quoth's own reader was trained to tell a sentence from its context. In front of the text,
         # headings and the sentence before lowered the hits of a MiniLM trained on MS MARCO.
         encoded = [self._model.encode_pair(question, sentence.text) for sentence in sentences]
-        return self._runner.scores([(tuple(pair.ids), tuple(pair.type_ids)) for pair in encoded])
+        return self._runner.each([(tuple(pair.ids), tuple(pair.type_ids)) for pair in encoded])
+
+    def mark(self, question: str, sentences: Sequence[SentenceInContext]) -> list[tuple[TokenMark, ...]]:
+        """Return no tokens: these models judge pairs as a whole."""
+        return [() for _ in sentences]
 
     def _run(self, pair: TokenPair) -> float:
         ids, types = pair

@@ -143,6 +143,20 @@ class CitationJson(PlacedQuoteJson, frozen=True):
     lead: Annotated[QuoteJson | None, about("The line that introduces a list item, or the header of a table row.")]
     companion_of: Annotated[str | None, about("`doc_id:start-end` of the cited sentence that this one completes.")]
     role: Annotated[QuoteRole, about("`answer`: it supports the answer by itself; `context`: it completes one.")]
+    label: Annotated[NonEmpty, about("The source in short, for people: its name, the section and the page.")]
+    highlights: Annotated[
+        list[Annotated[list[Count], Meta(min_length=2, max_length=2)]],
+        about(
+            "The words that answer, as `[start, end]` in the document, within the quote; empty where none stand out."
+        ),
+    ]
+    display_parts: (
+        Annotated[
+            list[str],
+            Meta(min_length=2, description="`display` in parts, where words stand out: the second of every two parts."),
+        ]
+        | UnsetType
+    ) = UNSET
     document_type: str | UnsetType | None = UNSET
     authority: Annotated[str, about("What the document is worth: binding, guidance, precedent.")] | UnsetType = UNSET
     authority_guessed: AuthorityGuessed | UnsetType = UNSET

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import UNSET
 
 from quoth.domain.authority import supersessions
-from quoth.language.display import Vocabulary, displayed_lead, displayed_sentence
+from quoth.language.display import Vocabulary, display_parts, displayed_lead, displayed_sentence
+from quoth.output.citation_label import source_labels
 from quoth.output.document_json_types import DocumentJson
 from quoth.output.json_types import (
     AbstentionReasonJson,
@@ -67,11 +68,11 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
             question_id=outcome.question.id,
             question=outcome.question.text,
             abstained=abstention is not None,
-            answer_sentences=[_citation(citation) for citation in citations],
+            answer_sentences=_citations(citations),
             final_answer="\n".join(citation.sentence.text for citation in citations),
             confidence=rounded(outcome.confidence),
             reason=AbstentionReasonJson(objection.reason, objection.detail) if objection else None,
-            nearest=[_citation(citation) for citation in abstention.nearest] if abstention else [],
+            nearest=_citations(abstention.nearest) if abstention else [],
             run_notes=_run_notes(outcome.notes),
             offset_unit="codepoint",
             unsupported_parts=list(outcome.unsupported_parts),
@@ -84,16 +85,25 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 def citation_json(citation: Citation) -> dict[str, Any]:
     """Return a quoted sentence with its exact place."""
-    return to_json(_citation(citation))
+    (label,) = source_labels([citation])
+    return to_json(_citation(citation, label))
 
 
-def _citation(citation: Citation) -> CitationJson:
+def _citations(citations: Sequence[Citation]) -> list[CitationJson]:
+    return [_citation(cited, label) for cited, label in zip(citations, source_labels(citations), strict=True)]
+
+
+def _citation(citation: Citation, label: str) -> CitationJson:
     sentence = citation.sentence
+    parts = display_parts(sentence, citation.display, citation.highlights)
     with_authority = citation.authority is not None
     return CitationJson.of(
         citation,
         **_sentence_fields(sentence, citation.display, citation.lead_display),
         score=rounded(citation.score),
+        label=label,
+        highlights=[[span.start, span.end] for span in citation.highlights],
+        display_parts=list(parts) if len(parts) > 1 else UNSET,
         document_type=citation.metadata.document_type if with_authority else UNSET,
         authority=UNSET if citation.authority is None else citation.authority,
         authority_guessed=citation.metadata.type_guessed if with_authority else UNSET,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from quoth.protocols import Neighbours, PairReader, Reader
 from quoth.search.fusion import ROUND
 from quoth.search.logistic import Logistic, logistic
-from quoth.types import Ranked, Sentence, SentenceInContext, Support
+from quoth.types import Ranked, Sentence, SentenceInContext, Support, TokenMark
 
 _HEADINGS = 2
 """How many headings are read with a sentence, the innermost ones."""
@@ -40,13 +40,18 @@ class SentenceReader:
         `model` weighs the features `reader` and `lexical`, and `late` where the reranker compared tokens.
         """
         read = ranked[: self.most]
-        sentences = [item.sentence for item in read]
-        contexts = [
-            in_context(sentence, beside)
-            for sentence, beside in zip(sentences, reader.neighbours(sentences), strict=True)
-        ]
-        logits = self.encoder.read(question, contexts)
+        logits = self.encoder.read(question, _contexts([item.sentence for item in read], reader))
         return tuple(_judged(item, logit, model) for item, logit in zip(read, logits, strict=True))
+
+    def mark(self, sentences: Sequence[Sentence], *, question: str, reader: Reader) -> list[tuple[TokenMark, ...]]:
+        """Return for each sentence the tokens of its search text; none if the cross-encoder marks no words."""
+        return self.encoder.mark(question, _contexts(sentences, reader))
+
+
+def _contexts(sentences: Sequence[Sentence], reader: Reader) -> list[SentenceInContext]:
+    return [
+        in_context(sentence, beside) for sentence, beside in zip(sentences, reader.neighbours(sentences), strict=True)
+    ]
 
 
 def _judged(item: Ranked, logit: float, model: Logistic) -> Ranked:

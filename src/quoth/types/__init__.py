@@ -71,6 +71,7 @@ from quoth.types.results import (
     Statement,
     SubAnswer,
     Support,
+    TokenMark,
     Trace,
     Usage,
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from quoth.errors import OffsetMismatch
-from quoth.types.text import Page, Quote, RegionKind, Span, Tags, unbroken
+from quoth.types.text import Page, Quote, RegionKind, Span, Tags, unbroken, unbroken_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,20 @@ class Sentence:
     @property
     def search_text(self) -> str:
         """The text that is embedded and indexed. It begins with the lead, which gives a row or an item its meaning."""
-        text = f"{self.lead.text}\n{self.text}" if self.lead else self.text
-        return unbroken(text)
+        return unbroken(self._with_lead)
+
+    @property
+    def search_places(self) -> list[int | None]:
+        """The place in the document of each character of `search_text`; None for the line end behind the lead."""
+        parts = [self.lead.span, self.quote.span] if self.lead else [self.quote.span]
+        places: list[int | None] = list(range(parts[0].start, parts[0].end))
+        for part in parts[1:]:
+            places += [None, *range(part.start, part.end)]
+        return [places[at] for at in unbroken_places(self._with_lead)]
+
+    @property
+    def _with_lead(self) -> str:
+        return f"{self.lead.text}\n{self.text}" if self.lead else self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from quoth.errors import OffsetMismatch
 from quoth.types.documents import Metadata, Sentence
 from quoth.types.questions import Analysis, EncodedQuestion, Question, SubQuestion
-from quoth.types.text import Vectors
+from quoth.types.text import Span, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,15 @@ class SentenceInContext:
     text: str
     heading: str
     before: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMark:
+    """A token, `[start, end)` of what a cross-encoder reads, with the log odds that it is a part of the answer."""
+
+    start: int
+    end: int
+    log_odds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +252,16 @@ class Citation:
     role: QuoteRole
     also: tuple[Sentence, ...]
     """Equal sentences in other places, verified too."""
+    highlights: tuple[Span, ...]
+    """The words that answer, in order and apart from each other; () when no words stand out."""
+
+    def __post_init__(self) -> None:
+        """Raise `OffsetMismatch` for a highlight that is no part of the quote."""
+        end = self.sentence.quote.span.start
+        for span in self.highlights:
+            if not self.sentence.quote.span.holds(span) or span.start < end:
+                raise OffsetMismatch(self.sentence.doc_id, span.start, span.end)
+            end = span.end
 
 
 @dataclass(frozen=True, slots=True)

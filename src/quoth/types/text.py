@@ -153,3 +153,19 @@ def unbroken(text: str) -> str:
     if "\u00ad" in text:
         text = text.replace("\u00ad", "")
     return _BROKEN_WORD.sub(r"\1\2 \1-\2", text) if "\n" in text else text
+
+
+def unbroken_places(text: str) -> list[int]:
+    """Return the place in `text` of each character of `unbroken(text)`.
+
+    The space and the hyphen between the two forms of a broken word have the place of the hyphen at the line end.
+    """
+    kept = [at for at, character in enumerate(text) if character != "\u00ad"]
+    places: list[int] = []
+    done = 0
+    for broken in _BROKEN_WORD.finditer(text.replace("\u00ad", "")):
+        first, second = (kept[broken.start(half) : broken.end(half)] for half in (1, 2))
+        sign = [kept[broken.end(1)]]
+        places += kept[done : broken.start()] + first + second + sign + first + sign + second
+        done = broken.end()
+    return places + kept[done:]

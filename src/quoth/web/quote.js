@@ -1,6 +1,6 @@
 // One quoted sentence: the words first, then where they stand and what they are worth.
 
-import { titled, titleFor } from "./catalog.js";
+import { titled } from "./catalog.js";
 import { copyMenu } from "./copy.js";
 import { button, el, foreign, worded } from "./dom.js";
 
@@ -23,10 +23,26 @@ export function bar(value, { name, text }) {
   );
 }
 
-// A row "| a | b |" or "a | b" as cells; one cell is no row.
-function cells(row) {
-  const inner = row.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
-  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim());
+// The service gives the words that answer as parts of their own: the second of every two.
+function marked(text, number) {
+  return number % 2 ? el("strong", { class: "answers" }, text) : text;
+}
+
+function partsOf(quote) {
+  return quote.display_parts ?? [shown(quote)];
+}
+
+// The parts of a row "| a | b |" or "a | b" as cells; one cell is no row.
+function cells(parts) {
+  const row = [[]];
+  parts.forEach((part, number) => {
+    part.split(/(?<!\\)\|/).forEach((text, at) => {
+      if (at) row.push([]);
+      if (text.trim()) row.at(-1).push(marked(text, number));
+    });
+  });
+  const first = row[0].length ? 0 : 1;
+  return row.slice(first, row.at(-1).length ? undefined : -1);
 }
 
 // The words for people: on one line, with words joined that a line break hyphenates. Copies take the exact `text`.
@@ -36,8 +52,8 @@ export function shown(quote) {
 
 function tableOf(quote) {
   if (quote.region !== "table_row" || !quote.lead) return null;
-  const head = cells(shown(quote.lead));
-  const row = cells(shown(quote));
+  const head = cells([shown(quote.lead)]);
+  const row = cells(partsOf(quote));
   if (head.length < 2 || head.length !== row.length) return null;
   return el(
     "table",
@@ -57,7 +73,7 @@ function isSelecting(event, link) {
 export function quoted(quote, { href, open }) {
   const table = tableOf(quote);
   const look = quote.region === "code" ? "words code" : "words";
-  const words = table ?? el("span", { class: look, dir: "auto" }, shown(quote));
+  const words = table ?? el("span", { class: look, dir: "auto" }, partsOf(quote).map(marked));
   const link = el(
     "a",
     {
@@ -135,31 +151,21 @@ function ocrNote(quote) {
   return el("p", { class: "fine ocr" }, words);
 }
 
-// Many documents begin with their title as a heading; it need not be said twice.
-async function withoutTitle(path, quote) {
-  const [first, ...rest] = quote.section;
-  if (rest.length && first === (await titleFor(quote.doc_id))) path.replaceWith(sectionPath(rest));
-}
-
+// The source in short; the reader shows the title and all headings.
 function meta(quote) {
-  const path = sectionPath(quote.section);
-  if (path) withoutTitle(path, quote);
   return el(
     "div",
     { class: "meta" },
     el(
       "p",
       { class: "source" },
-      el("cite", {}, titleOf(quote.doc_id, quote.document_name ?? null)),
+      el("cite", {}, foreign(quote.label, { class: "foreign doc-title" })),
       badge(quote.authority, quote.authority_guessed),
       quote.role === "context" && !quote.why ? el("span", { class: "badge context" }, "context") : null,
     ),
     el(
       "p",
       { class: "where" },
-      path,
-      quote.page ? el("span", { class: "page" }, `page ${quote.page}`) : null,
-      quote.cells ? el("span", { class: "page" }, quote.cells) : null,
       quote.document_type ? el("span", { class: "kind" }, foreign(worded(quote.document_type))) : null,
       since(quote.effective_date),
     ),

@@ -21,9 +21,8 @@ def test_a_question_typed_and_sent_with_enter_is_answered_by_quotes(page: Page, 
     expect(quotes(page)).to_have_count(1)
     expect(quotes(page).locator(".words")).to_have_text(QUOTED)
     card = quotes(page).first
-    expect(card.locator("cite")).to_have_text("Design Guidelines")
+    expect(card.locator("cite")).to_have_text("Design Guidelines, Guidelines")
     expect(card.locator(".badge")).to_have_text("guidance")
-    expect(card.locator(".section")).to_contain_text("Guidelines")
     expect(card.locator("time")).to_have_text("2016-09-01")
     expect(card.locator(".tags")).to_contain_text("other")
     confidence = service.answer(ROOF)["confidence"]
@@ -56,6 +55,26 @@ def test_a_table_row_stands_under_its_header(page: Page, service: Service) -> No
     expect(table.get_by_role("cell")).to_have_text(["Review of a pool", "$75", "30"])
 
 
+def test_the_words_that_answer_stand_out_in_a_sentence_and_in_a_row(page: Page, service: Service) -> None:
+    """Real answers; what stands out in them is chosen here."""
+
+    def change(route: Route) -> None:
+        answer: dict[str, Any] = route.fetch().json()
+        row = {"region": "table_row", "lead": {"text": "| Matter | Fee |", "start": 0, "end": 16}}
+        parts = {True: ["| Pool | ", "$75 😀", " a year |"], False: ["Roofs should be ", "brown", "."]}
+        is_row = "fee" in answer["question"]
+        answer["answer_sentences"][0] |= {"display_parts": parts[is_row], **(row if is_row else {})}
+        route.fulfill(body=json.dumps(answer), content_type="application/json")
+
+    page.route("**/answer", change)
+    ask(page, service, ROOF)
+    expect(quotes(page).first.locator(".words")).to_have_text("Roofs should be brown.")
+    expect(quotes(page).first.locator("strong.answers")).to_have_text(["brown"])
+    ask(page, service, FEE)
+    expect(quotes(page).first.get_by_role("cell")).to_have_text(["Pool", "$75 😀 a year"])
+    expect(quotes(page).first.locator("td strong.answers")).to_have_text(["$75 😀"])
+
+
 def test_an_abstention_explains_itself_and_shows_what_is_not_an_answer(page: Page, service: Service) -> None:
     ask(page, service, UNKNOWN)
     expect(page.get_by_role("heading", name="No answer", exact=True)).to_be_visible()
@@ -83,7 +102,7 @@ def test_what_to_be_careful_about_is_said(page: Page, service: Service) -> None:
         answer: dict[str, Any] = route.fetch().json()
         answer["run_notes"] |= {"calibrated": True, "degraded": ["dense"], "warnings": ["The types differ."]}
         answer["unsupported_parts"] = ["how steep may they be"]
-        answer["answer_sentences"][0] |= {"ocr_confidence": 0.874, "page": 4, "authority_guessed": True}
+        answer["answer_sentences"][0] |= {"ocr_confidence": 0.874, "authority_guessed": True}
         answer["answer_sentences"][0] |= {"region": "list_item", "lead": {"text": "Roofs:", "start": 0, "end": 6}}
         route.fulfill(body=json.dumps(answer), content_type="application/json")
 
@@ -95,7 +114,6 @@ def test_what_to_be_careful_about_is_said(page: Page, service: Service) -> None:
     expect(page.locator(".notice", has_text="supports these parts")).to_contain_text("how steep may they be")
     expect(page.locator(".ocr")).to_contain_text("87 % sure")
     expect(page.locator(".lead")).to_have_text("Roofs:")
-    expect(page.locator(".page")).to_have_text("page 4")
     expect(quotes(page).first.locator(".badge")).to_have_text("guidance, guessed")
     expect(page.locator(".confidence")).to_have_text(f"confidence {service.answer(ROOF)['confidence']:.2f}")
 
@@ -132,6 +150,7 @@ def test_a_broken_word_is_shown_joined_and_copied_exactly(new_page: NewPage, ser
     def change(route: Route) -> None:
         answer: dict[str, Any] = route.fetch().json()
         answer["answer_sentences"][0] |= {"text": "Roof infor-\nmation.", "display": "Roof information."}
+        del answer["answer_sentences"][0]["display_parts"]
         route.fulfill(body=json.dumps(answer), content_type="application/json")
 
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
