@@ -46,7 +46,12 @@ LEANING = [
     (FARM, "Does canola need sulfur?", "how much?", "Does canola need sulfur, how much?"),
     (HOMES, "How high may a fence be?", "does it need a permit?", "Does a fence need a permit?"),
     (HOMES, "How high may a fence be?", "and in the front yard?", "How high may a fence be in the front yard?"),
-    (HOMES, "How high may a fence be in the front yard?", "in the back yard?", "How high may a fence be in the back yard?"),
+    (
+        HOMES,
+        "How high may a fence be in the front yard?",
+        "in the back yard?",
+        "How high may a fence be in the back yard?",
+    ),
     (HOMES, "How high may a fence be?", "what about sheds?", "How high may sheds be?"),
     (HOMES, "How high may a fence be?", "Can the association remove it?", "Can the association remove a fence?"),
     (HOMES, "When are assessments due?", "when must they be paid?", "When must assessments be paid?"),
@@ -97,6 +102,17 @@ LEANING = [
         "and at 24 weeks?",
         "What percentage of patients responded at 24 weeks?",
     ),
+    (
+        HOMES,
+        "Which trees are allowed in the front yard?",
+        "do they need approval?",
+        "Do trees allowed in the front yard need approval?",
+    ),
+    (PAPERS, "Which dataset was used for training?", "how large is it?", "How large is dataset used for training?"),
+    (FARM, "When do soybean aphids arrive?", "how do I control them?", "How do I control soybean aphids?"),
+    (PAPERS, "What was the mean age of participants?", "and the median?", "What was the median of participants?"),
+    (HOMES, "How many pets may an owner keep?", "what about renters?", "How many pets may an owner keep, renters?"),
+    (HOMES, "Can I park an RV in my driveway?", "for how long?", "For how long can I park an RV in my driveway?"),
     (PAPERS, "What does dropout do?", "why is it needed?", "Why is dropout needed?"),
 ]
 
@@ -164,6 +180,25 @@ def test_a_follow_up_of_a_follow_up_leans_on_what_that_meant() -> None:
     talk = ["How deep should soybeans be planted?", "and canola?"]
 
     assert understood("when?", talk, profile=load_profile(FARM)) == "When should canola be planted?"
+
+
+def test_what_a_question_leaves_open_no_other_question_leans_on() -> None:
+    talk = ["Which crops tolerate frost?", "do they need nitrogen?"]
+
+    assert understood("how much?", talk, profile=load_profile(FARM)) is None
+
+
+def test_an_added_question_word_is_not_kept() -> None:
+    talk = ["What soil pH is best for canola?", "why?"]
+
+    assert understood("and for wheat?", talk, profile=load_profile(FARM)) == "What soil pH is best for wheat?"
+
+
+def test_a_very_long_question_stands_alone() -> None:
+    story = "If it helps " * 10_000
+
+    assert understood(story, ["How high may a fence be?"], profile=load_profile(HOMES)) is None
+    assert understood("why?", [story], profile=load_profile(HOMES)) is None
 
 
 def test_the_first_question_of_a_talk_has_nothing_to_lean_on() -> None:
