@@ -59,11 +59,13 @@ SUCCESSORS = (Supersession("b.md", "Depth"), Supersession("c.md", "Width"))
 ABOUT = Metadata("Rules", "ccr", True, "2009-06-01", SUCCESSORS, "en", {}, False, ("Ada Ek",), 2008, "10.1234/ab")
 PLAIN = Citation(SENTENCE, 0.910049, "f" * 64, ABOUT, None, None, None, None, "Sow at 2.5 cm.", None)
 MISS = replace(PLAIN, why="It does not mention rye.")
-ABSTENTION = Abstention(QUESTION, Objection(Reason.NO_RESULTS, "Nothing."), ("rye",), ("rye",), (MISS,), 0.25, NOTES)
+ABSTENTION = Abstention(
+    QUESTION, Objection(Reason.NO_RESULTS, "Nothing."), ("rye",), ("rye",), (MISS,), 0.25, NOTES, None
+)
 
 
 def answer(*citations: Citation) -> dict[str, Any]:
-    return outcome_json(Answer(QUESTION, citations, (), (), 0.93004, NOTES))
+    return outcome_json(Answer(QUESTION, citations, (), (), 0.93004, NOTES, None))
 
 
 def test_the_first_nine_fields_are_fixed() -> None:

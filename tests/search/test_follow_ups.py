@@ -18,6 +18,7 @@ LEANING = [
     (FARM, "When should soybeans be planted?", "how deep?", "How deep should soybeans be planted?"),
     (FARM, "When should soybeans be planted?", "and how deep for canola?", "How deep should canola be planted?"),
     (FARM, "What soil pH is best for canola?", "how deep should it be sown?", "How deep should canola be sown?"),
+    (FARM, "What soil pH is best for canola?", "how deep?", "How deep for canola?"),
     (FARM, "What soil pH is best for canola?", "why?", "What soil pH is best for canola, why?"),
     (FARM, "What soil pH is best for canola?", "and the row spacing?", "What row spacing is best for canola?"),
     (

@@ -29,6 +29,7 @@ from quoth.types import (
     Evidence,
     Objection,
     Outcome,
+    Question,
     Ranked,
     RunNotes,
     Sentence,
@@ -48,6 +49,7 @@ def conclude(
     case: Case,
     objections: Objections,
     *,
+    question: Question,
     analysis: Analysis,
     found: SearchResult,
     sub_answers: Sequence[SubAnswer],
@@ -55,10 +57,13 @@ def conclude(
     engine: Engine,
     in_force: Settings,
 ) -> Outcome:
-    """Return the answer to `case`, what can be answered, or an abstention that explains the whole `analysis`."""
+    """Return the answer to `case`, what can be answered, or an abstention that explains the whole `analysis`.
+
+    `question` is as asked; `analysis` is of what it was understood as.
+    """
     objection = first_objection(objections, abstain=in_force.decision.abstain)
     notes = _run_notes(case, objection, found=found, engine=engine, in_force=in_force)
-    question = analysis.question
+    understood = None if analysis.question.text == question.text else analysis.question.text
     if objection is None:
         citations = _cite_from(case, case.selection.evidence, engine.profile)
         quoted = {citation.sentence.id for citation in citations}
@@ -66,7 +71,7 @@ def conclude(
             conflict for conflict in conflicts if quoted.issuperset(side.sentence.id for side in conflict.statements)
         )
         unsupported = unsupported_parts(sub_answers, quoted)
-        return Answer(question, citations, unsupported, quoted_conflicts, case.confidence, notes)
+        return Answer(question, citations, unsupported, quoted_conflicts, case.confidence, notes, understood)
     unsupported = tuple(sub_answer.sub_question.text for sub_answer in sub_answers if sub_answer.objection is not None)
     citations = _cite_from(case, nearest_evidence(case.ranked), engine.profile)
     nearest = tuple(
@@ -74,7 +79,7 @@ def conclude(
         for cited in citations
     )
     absent = missing(case, analysis, unsupported)
-    return Abstention(question, objection, absent, unsupported, nearest, case.confidence, notes)
+    return Abstention(question, objection, absent, unsupported, nearest, case.confidence, notes, understood)
 
 
 def nearest_evidence(ranked: Sequence[Ranked]) -> tuple[Evidence, ...]:

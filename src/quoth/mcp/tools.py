@@ -74,6 +74,10 @@ Regions = Annotated[
 ]
 
 
+Previous = Annotated[
+    list[QuestionText],
+    Meta(max_length=20, description="Questions asked before, oldest first; `and for soybeans?` leans on the last."),
+]
 Prefix = Annotated[
     str, Meta(max_length=4_096, description="Only ids that begin with this, such as a folder: `canola/`.")
 ]
@@ -89,6 +93,7 @@ CitedSha256 = Annotated[
 
 class AskInput(JsonObject, frozen=True):
     question: Annotated[QuestionText, about("A whole question, in words.")]
+    previous: Previous | UnsetType = UNSET
     doc_ids: DocIds | UnsetType = UNSET
     document_types: DocumentTypes | UnsetType = UNSET
     tags: TagFilter | UnsetType = UNSET
@@ -200,7 +205,8 @@ def _tool(
 def ask(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
     """Answer a question with 1 to 6 verbatim sentences of the documents, each with its exact citation, or abstain
     with the reason and the nearest evidence. Nothing is generated, and nothing may be added."""
-    return outcome_json(quoth.ask(arguments["question"], filters=_filters(arguments)))
+    previous = arguments.get("previous", ())
+    return outcome_json(quoth.ask(arguments["question"], filters=_filters(arguments), previous=previous))
 
 
 def retrieve(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:

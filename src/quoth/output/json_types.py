@@ -233,6 +233,9 @@ class AnswerJson(JsonObject, frozen=True):
         list[NonEmpty],
         about("For an abstention, what the question asks for without evidence: names, dates, numbers, parts, words."),
     ]
+    understood: Annotated[NonEmpty, about("Only of a follow-up: the question that it was answered as.")] | UnsetType = (
+        UNSET
+    )
     trace: Annotated[dict[str, Any], about("Only with `why`: every stage with its scores.")] | UnsetType = UNSET
 
     schema_rules: ClassVar[dict[str, Any]] = {

@@ -76,6 +76,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
             unsupported_parts=list(outcome.unsupported_parts),
             conflicts=[conflict_of(conflict) for conflict in answer.conflicts] if answer else [],
             missing=list(abstention.missing) if abstention else [],
+            understood=UNSET if outcome.understood is None else outcome.understood,
         )
     )
 

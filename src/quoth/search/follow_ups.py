@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from quoth.domain.profile import Profile
 from quoth.language.entities import entities
@@ -16,7 +17,7 @@ from quoth.language.words import POLAR_OPENERS, fold, word_list
 from quoth.search.fragments import fragment
 from quoth.search.pronouns import leaves_open, pronoun
 from quoth.search.rewording import SEVERAL_SENTENCES, FollowUp, text_at, topics_of, widened
-from quoth.types import Span
+from quoth.types import Question, Span
 
 MOST_PREVIOUS = 20
 """How many previous questions are looked at; older ones are forgotten."""
@@ -31,6 +32,12 @@ _FILLERS = frozenset("not exactly else so then".split())
 _MEASURES = word_list("measures")
 _AMOUNTS = frozenset({"much", "many"})
 _ENDS = " \t?!.…/"
+
+
+def as_understood(question: Question, *, profile: Profile) -> Question:
+    """Return the question with the text that it means after the questions before it; itself when it stands alone."""
+    meant = understood(question.text, question.previous, profile=profile) if question.previous else None
+    return replace(question, text=meant) if meant else question
 
 
 def understood(question: str, previous: Sequence[str], *, profile: Profile) -> str | None:
@@ -63,20 +70,20 @@ def _meant(question: str, last: str, profile: Profile) -> str | None:
 
 
 def _question_word(asked: FollowUp, last: str, profile: Profile) -> str | None:
-    """`How deep?` asks the last question with another question word."""
+    """`How deep?` asks the last question with another question word, or at least about its topic."""
     text = asked.text.split()[0] if _SAME_WHY.match(asked.text) else asked.text
     words = [token.word for token in tokens(text)]
     phrase = _bare_question_words(words)
     if phrase == 0:
         return None
     ends = tokens(text)[phrase - 1].span.end
-    meant = _reasked(text[:ends], words[:phrase], last)
+    opening = tokens(last)[0].word if tokens(last) else ""
+    about = _topic(last, profile) if opening in {"what", "which", "who"} and words[0] != "why" else None
+    meant = f"{text[:ends]}{about}" if about else _reasked(text[:ends], words[:phrase], last)
     if ends == len(text):
         return meant
-    if words[phrase] == "of":
-        return None
     rest = FollowUp(text[ends:].strip(), continues=True, marked=True)
-    return fragment(rest, meant, profile)
+    return None if words[phrase] == "of" else fragment(rest, meant, profile)
 
 
 def _bare_question_words(words: Sequence[str]) -> int:
@@ -138,19 +145,23 @@ def _is_circumstance(opening: Sequence[str]) -> bool:
 
 def _kept_topic(asked: FollowUp, last: str, profile: Profile) -> str | None:
     """`And what seeding rate is best?` is asked about the topic of the last question, if it names none itself."""
-    topics = list(topics_of(last, profile))
-    if not asked.continues or len({value for _, _, value in topics}) != 1:
+    opens = WH_WORDS & {token.word for token in tokens(asked.text)[:2]}
+    if not (asked.continues and opens) or entities(asked.text) or list(topics_of(asked.text, profile)):
         return None
-    if (
-        list(topics_of(asked.text, profile))
-        or entities(asked.text)
-        or not WH_WORDS & {token.word for token in tokens(asked.text)[:2]}
-    ):
+    about = _topic(last, profile)
+    return f"{asked.text}{about}" if about else None
+
+
+def _topic(last: str, profile: Profile) -> str | None:
+    """Return the one topic of a question with its preposition or after a comma (` for canola`, `, canola`), or None."""
+    topics = list(topics_of(last, profile))
+    if len({value for _, _, value in topics}) != 1:
         return None
     span = widened(Span(*topics[0][:2]), last)
     before = tokens(last[: span.start])
-    lead = before[-1] if before and before[-1].word in PREPOSITIONS else None
-    return f"{asked.text} {last[lead.span.start : span.end]}" if lead else f"{asked.text}, {text_at(last, span)}"
+    if before and before[-1].word in PREPOSITIONS:
+        return f" {last[before[-1].span.start : span.end]}"
+    return f", {text_at(last, span)}"
 
 
 _RULES: tuple[Callable[[FollowUp, str, Profile], str | None], ...] = (_question_word, fragment, pronoun, _kept_topic)
