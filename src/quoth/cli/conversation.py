@@ -152,8 +152,8 @@ class Conversation:
             *([" > ".join(sentence.section)] if sentence.section else []),
         ]
         OUT.print(f"[dim]{plain(' · '.join(where))}[/dim]\n")
-        before = ("… " if around["truncated_before"] else "") + around["before"]
-        after = around["after"] + (" …" if around["truncated_after"] else "")
+        before = ("… " if around["truncated_before"] else "") + around["before"].lstrip()
+        after = around["after"].rstrip() + (" …" if around["truncated_after"] else "")
         OUT.print(f"{_lines(before)}[bold reverse]{_lines(around['quote'])}[/bold reverse]{_lines(after)}")
 
     def _restrict(self, doc_id: str) -> None:
