@@ -256,7 +256,8 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str]:
     """Return an answer object as a model should read it, with what the model may do with it."""
     lines, rule = (_abstention(answer), _NO_ANSWER) if answer["abstained"] else (_answered(answer), _NOTHING_ADDED)
     notes = [f"Note: {warning}" for warning in answer["run_notes"]["warnings"]]
-    return ["\n\n".join([*lines, *notes, rule])]
+    understood = [f"Understood as: {answer['understood']}"] if "understood" in answer else []
+    return ["\n\n".join([*understood, *lines, *notes, rule])]
 
 
 def _answered(answer: Mapping[str, Any]) -> list[str]:
