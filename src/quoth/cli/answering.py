@@ -61,7 +61,8 @@ def ask(
 
     Example: `quoth ask "What soil pH is best for canola?" --why`
     """
-    if question is None and (as_json or not (sys.stdin.isatty() and sys.stdout.isatty())):
+    at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    if question is None and (as_json or not at_terminal):
         raise typer.BadParameter("give a question, or - to read it from standard input", param_hint="QUESTION")
     started = time.perf_counter()
     quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))

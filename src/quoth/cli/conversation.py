@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -67,7 +66,8 @@ class Conversation:
                 OUT.print("[yellow]interrupted[/yellow]")
             except QuothError as error:
                 OUT.print(f"[red]error: {plain(str(error))}[/red]")
-                OUT.print(f"hint: {plain(error.hint)}" if error.hint else "", end="\n" if error.hint else "")
+                if error.hint:
+                    OUT.print(f"hint: {plain(error.hint)}")
 
     def completions(self, line: str) -> list[str]:
         """Return whole lines that `line` may become: commands, and the ids of documents after `:doc`."""
@@ -78,13 +78,14 @@ class Conversation:
             ]
         if command not in {":doc", ":docs"}:
             return []
-        named = [doc_id for doc_id in self._doc_ids if doc_id.startswith(begun)]
+        known = self._doc_ids
+        named = [doc_id for doc_id in known if doc_id.startswith(begun)]
         if not named:  # a part of the id is enough when it leaves no choice
-            inside = [doc_id for doc_id in self._doc_ids if begun.casefold() in doc_id.casefold()]
+            inside = [doc_id for doc_id in known if begun.casefold() in doc_id.casefold()]
             named = inside if len(inside) == 1 else []
         return [f"{command} {doc_id}" for doc_id in named]
 
-    @cached_property
+    @property
     def _doc_ids(self) -> list[str]:
         return [info.id for info in self._quoth.documents()]
 
@@ -157,8 +158,8 @@ class Conversation:
         OUT.print(f"{_lines(before)}[bold reverse]{_lines(around['quote'])}[/bold reverse]{_lines(after)}")
 
     def _restrict(self, doc_id: str) -> None:
-        if doc_id and doc_id not in self._doc_ids:
-            near = get_close_matches(doc_id, self._doc_ids, n=1, cutoff=0.4)
+        if doc_id and doc_id not in (known := self._doc_ids):
+            near = get_close_matches(doc_id, known, n=1, cutoff=0.4)
             hint = f"Did you mean {near[0]}?" if near else ":docs lists the documents."
             raise CorpusError(f"the index holds no document '{doc_id}'", hint=hint)
         self._filters = replace(self._filters, doc_ids=(doc_id,) if doc_id else ())

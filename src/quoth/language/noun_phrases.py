@@ -135,7 +135,9 @@ def _in_run(words: Sequence[Token], first: int, end: int) -> Iterator[NounPhrase
     elif before in _BE:
         return  # `be planted`
     elif before or end - first > 1:
-        yield from _phrase(words, first, end)
+        # A determiner follows a verb or a preposition: `the ratio affect the dough`.
+        verb = end < len(words) and words[end].word in DETERMINERS and words[end - 1].word in QUESTION_VERBS
+        yield from _phrase(words, first, end - verb)
 
 
 def _is_first_auxiliary(words: Sequence[Token], index: int) -> bool:
