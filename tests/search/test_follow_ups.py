@@ -114,6 +114,16 @@ LEANING = [
     (PAPERS, "What was the mean age of participants?", "and the median?", "What was the median of participants?"),
     (HOMES, "How many pets may an owner keep?", "what about renters?", "How many pets may an owner keep, renters?"),
     (HOMES, "Can I park an RV in my driveway?", "for how long?", "For how long can I park an RV in my driveway?"),
+    (FARM, "What moisture is safe for storing wheat?", "and barley?", "What moisture is safe for storing barley?"),
+    (
+        FARM,
+        "What moisture is safe for storing wheat?",
+        "for six months?",
+        "What moisture is safe for storing wheat for six months?",
+    ),
+    (FARM, "How do I recognise sclerotinia in canola?", "when does it appear?", "When does sclerotinia appear?"),
+    (HOMES, "How high can a gazebo be?", "Does the ARC have to approve it?", "Does the ARC have to approve a gazebo?"),
+    (PAPERS, "What learning rate does the model use?", "and batch size?", "What batch size does the model use?"),
     (PAPERS, "What does dropout do?", "why is it needed?", "Why is dropout needed?"),
 ]
 

@@ -60,6 +60,9 @@ def _meant(question: str, last: str, profile: Profile) -> str | None:
     if not text or max(len(text), len(said)) > _LONGEST or SEVERAL_SENTENCES.search(said) or leaves_open(said):
         return None
     said = _without_question_word(said)
+    words = [token.word for token in tokens(said)]
+    if _bare_question_words(words) == len(words):
+        return None  # it was itself a part of a question
     about = opening is not None and opening["about"] is not None
     asked = FollowUp(text, continues=about or bool(opening and opening["and"]), marked=plain.endswith("?"))
     for rule in (fragment,) if about else _RULES:

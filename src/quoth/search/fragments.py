@@ -6,17 +6,27 @@ import re
 
 from quoth.domain.profile import Profile
 from quoth.language.entities import entities
-from quoth.language.noun_phrases import DETERMINERS, PREPOSITIONS, noun_phrases, tokens
+from quoth.language.noun_phrases import DETERMINERS, PREPOSITIONS, NounPhrase, noun_phrases, tokens
 from quoth.language.opposites import are_opposites
 from quoth.language.quantities import quantities
 from quoth.language.words import fold
 from quoth.search.question_analysis import document_types_of
-from quoth.search.rewording import FollowUp, article_of, is_question, replaced, text_at, widened, without_article
+from quoth.search.rewording import (
+    FollowUp,
+    article_of,
+    is_question,
+    replaced,
+    text_at,
+    topics_of,
+    widened,
+    without_article,
+)
 from quoth.search.sub_questions import value_spans
 from quoth.types import NO_FILTERS, EntityKind, Span
 
 _LONGEST = 8
 """Words of a fragment."""
+_OF_WHAT = re.compile(r"(?:what|which)\b", re.IGNORECASE)
 _IN_FRAGMENTS = DETERMINERS | PREPOSITIONS | frozenset("according and or only just same least most more less".split())
 
 
@@ -63,7 +73,7 @@ def _same_kind(lead: str, thing: str, last: str, profile: Profile) -> str | None
             return replaced(last, span, without_article(thing))
     if span := _quantity_like(thing, last):
         return replaced(last, span, thing)
-    if span := _type_like(thing, last, profile) or (_object_of(lead, last) if lead else None):
+    if span := _type_like(thing, last, profile) or (_object_of(lead, thing, last, profile) if lead else None):
         return replaced(last, span, thing)
     if not lead and (span := _entity_like(thing, last, {EntityKind.NAME}) or _opposite(thing, last)):
         return replaced(last, span, without_article(thing))
@@ -102,13 +112,15 @@ def _type_like(thing: str, last: str, profile: Profile) -> Span | None:
     return None
 
 
-def _object_of(lead: str, last: str) -> Span | None:
-    """Return the phrase behind the last use of a preposition."""
+def _object_of(lead: str, thing: str, last: str, profile: Profile) -> Span | None:
+    """Return the phrase behind the last use of a preposition, unless it is of another kind: no crop for six months."""
     for phrase in reversed(noun_phrases(last)):
         if phrase.head.endswith("ing") and last[phrase.span.end :].strip():
             continue  # `for getting a permit`
         if re.search(rf"(?<!\w){re.escape(lead)}\s+$", fold(last[: phrase.span.start])):
-            return phrase.span
+            there = text_at(last, phrase.span)
+            alike = bool(quantities(thing)) == bool(quantities(there)) and not any(topics_of(there, profile))
+            return phrase.span if alike else None
     return None
 
 
@@ -123,13 +135,18 @@ def _other_thing(thing: str, last: str) -> str:
     phrases = noun_phrases(last)
     subject = next((phrase for phrase in phrases if phrase.subject), None)
     wanted = next((phrase for phrase in phrases if phrase.asked), None)
-    if wanted and not subject:
-        return replaced(last, wanted.bare, without_article(thing))
     own = next(iter(noun_phrases(f"about {thing}")), None)
-    if own is None or not phrases or wanted or re.match(r"\w+\s+there\b", last):
+    form = (article_of(thing), own is not None and own.is_plural)
+    if wanted and (not subject or (_OF_WHAT.match(last) and form == ("", False) != _form(last, subject))):
+        return replaced(last, wanted.bare, without_article(thing))
+    if not phrases or wanted or re.match(r"\w+\s+there\b", last):
         return f"{last}, {thing}"
-    form = (article_of(thing), own.is_plural)
     phrases = tuple(phrase for phrase in phrases if not fold(last[: phrase.span.start]).endswith(" of ")) or phrases
-    alike = [phrase for phrase in phrases if (article_of(text_at(last, phrase.span)), phrase.is_plural) == form]
+    alike = [phrase for phrase in phrases if _form(last, phrase) == form]
     target = alike[0] if len(alike) == 1 else subject or phrases[0]
     return replaced(last, target.span, thing)
+
+
+def _form(text: str, phrase: NounPhrase) -> tuple[str, bool]:
+    """Return the determiner of a phrase and whether it is plural: phrases of one form can stand for each other."""
+    return article_of(text_at(text, phrase.span)), phrase.is_plural

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from quoth.domain.profile import Profile
@@ -17,7 +18,7 @@ _SINGULAR = frozenset({"it", "its"})
 _PLURAL = frozenset({"they", "them", "their", "these", "those"})
 _POSSESSIVE = frozenset({"its", "their"})
 _PERSONS = frozenset("he she him his her".split())
-_NEW_CLAUSE = frozenset("and or but if when that which who because before after unless while until since so to".split())
+_NEW_CLAUSE = frozenset("and or but if when that which who because before after unless while until since so".split())
 _WANTED = re.compile(r"(?:what|which)\s.+?\s(?:is|are|was|were)\s+(?P<rest>(?:used|\w{3,}(?<!e)ed)\b.*)", re.IGNORECASE)
 """`Which trees are allowed in the yard` asks for `trees allowed in the yard`."""
 _LIKE_PRONE = "prone|resistant|sensitive|similar|specific|subject|susceptible|tolerant|toxic|harmful|related|equal"
@@ -50,7 +51,9 @@ def pronoun(asked: FollowUp, last: str, profile: Profile) -> str | None:
 
 
 def leaves_open(last: str) -> bool:
-    """Return whether a question has a pronoun of its own that nothing in it explains."""
+    """Return whether a question has a pronoun of its own that nothing in it explains, or ends with `that`."""
+    if re.search(r"\b(?:that|this)$", last, re.IGNORECASE):
+        return True
     return _free_pronoun(_EMPTY_IT.sub(lambda empty: re.sub(r"\bit\b", "", empty[0], count=1), fold(last))) is not None
 
 
@@ -82,7 +85,7 @@ def _antecedent(pronoun: str, last: str, profile: Profile) -> str | None:
         for start, end, value in topics_of(last, profile)
         if not any(phrase.bare.start <= start < end < phrase.bare.end for phrase in found)  # `soybean aphids`
     ]
-    if len({value for _, value in topics}) == 1:
+    if len({value for _, value in topics}) == 1 and not _acts(found, pronoun, last, topics[0][0]):
         return text_at(last, widened(topics[0][0], last))
     if (wanted := _WANTED.fullmatch(last)) and found[0].asked and found[0].is_plural == (pronoun in _PLURAL):
         return f"{text_at(last, found[0].bare)} {wanted['rest']}"
@@ -95,6 +98,20 @@ def _antecedent(pronoun: str, last: str, profile: Profile) -> str | None:
                 return None
             return last[phrase.span.start : following.span.end] if listed else text_at(last, phrase.whole)
     return None
+
+
+def _acts(phrases: Sequence[NounPhrase], pronoun: str, last: str, topic: Span) -> bool:
+    """Return whether another thing than the topic is done something to, or does it: `control blackleg in canola`."""
+    words = {token.span.end: token for token in tokens(last)}
+    asks_what = re.match(r"(?:what|who)\s+(?:is|are|was|were)\b", last, re.IGNORECASE)
+    for phrase in phrases:
+        before = words.get(len(last[: phrase.span.start].rstrip()))
+        object_of_verb = before is not None and before.is_content and not phrase.asked
+        doer = phrase.subject and not asks_what
+        other = not (phrase.span.start <= topic.start < phrase.span.end)
+        if other and (object_of_verb or doer) and phrase.is_plural == (pronoun in _PLURAL):
+            return True
+    return False
 
 
 def _is_aside(phrase: NounPhrase, text: str) -> bool:

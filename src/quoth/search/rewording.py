@@ -46,7 +46,9 @@ def topics_of(text: str, profile: Profile) -> Iterator[tuple[int, int, str]]:
 def widened(span: Span, text: str) -> Span:
     """Return the span with the words before it in its phrase, if it ends the phrase: `winter wheat` for `wheat`."""
     found = (phrase.bare for phrase in noun_phrases(text) if phrase.bare.end == span.end)
-    return next((bare for bare in found if bare.start <= span.start), span)
+    phrase = next((bare for bare in found if bare.start <= span.start), span)
+    gerund = re.match(r"\w+ing\s+", text[phrase.start : span.start])  # `for storing wheat`
+    return Span(phrase.start + gerund.end(), span.end) if gerund else phrase
 
 
 def without_article(thing: str) -> str:
