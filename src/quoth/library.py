@@ -155,24 +155,37 @@ class Quoth:
         with self._store.read() as reader:
             return reader.info
 
-    def ask(self, question: str | Question, *, filters: Filters = NO_FILTERS) -> Outcome:
+    def ask(
+        self, question: str | Question, *, filters: Filters = NO_FILTERS, previous: str | Iterable[str] = ()
+    ) -> Outcome:
         """Return an `Answer` with verified quotes, or an `Abstention` with its reason.
 
-        `filters` restrict the search; a `Question` has filters of its own.
+        `filters` restrict the search. `previous` are the questions asked before, oldest first: after them, `and for
+        soybeans?` is a question, and `Outcome.understood` says which. A `Question` has both of its own.
         """
-        return self.explain(question, filters=filters).outcome
+        return self.explain(question, filters=filters, previous=previous).outcome
 
-    def explain(self, question: str | Question, *, filters: Filters = NO_FILTERS, done: Stage = silent) -> AskResult:
+    def explain(
+        self,
+        question: str | Question,
+        *,
+        filters: Filters = NO_FILTERS,
+        previous: str | Iterable[str] = (),
+        done: Stage = silent,
+    ) -> AskResult:
         """Return the outcome with a trace of every stage. Call `done` with the name of each finished stage."""
         from quoth.answer.ask import ask  # reading documents does not need it
 
-        asked = _question(question, filters)
+        asked = _question(question, filters, (previous,) if isinstance(previous, str) else tuple(previous))
         return self.read(lambda reader: ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done))
 
     def retrieve(
         self, question: str | Question, *, filters: Filters = NO_FILTERS, most: int | None = None
     ) -> Retrieval:
-        """Return the passages that an agent should read, at most `most` of them, and a context made from them."""
+        """Return the passages that an agent should read, at most `most` of them, and a context made from them.
+
+        The question is asked as it stands, whatever was asked before it.
+        """
         return self.explain_retrieval(question, filters=filters, most=most).retrieval
 
     def explain_retrieval(
@@ -317,11 +330,11 @@ class Quoth:
             return self._engine[1]
 
 
-def _question(question: str | Question, filters: Filters) -> Question:
+def _question(question: str | Question, filters: Filters, previous: tuple[str, ...] = ()) -> Question:
     if isinstance(question, str):
-        return Question("1", question, filters)
-    if filters != NO_FILTERS:
-        raise TypeError("a Question has filters of its own: give them there")
+        return Question("1", question, filters, previous)
+    if filters != NO_FILTERS or previous:
+        raise TypeError("a Question has filters of its own, and previous questions: give them there")
     return question
 
 

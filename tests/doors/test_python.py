@@ -154,6 +154,21 @@ def test_filters_are_given_in_one_place(small: SmallCorpus) -> None:
         quoth.ask(Question("1", WHEAT, NO_FILTERS), filters=Filters(doc_ids=["canola.md"]))
 
 
+def test_a_follow_up_leans_on_the_questions_before(small: SmallCorpus) -> None:
+    quoth = Quoth.open(small.index, settings=SETTINGS)
+    before = "Do we sow canola at 2.5 cm into moist soil?"
+    meant = "Why do we sow canola at 2.5 cm into moist soil?"
+    leaning = quoth.ask("why?", previous=before)
+
+    assert (leaning.question.text, leaning.understood) == ("why?", meant)
+    assert leaning == quoth.ask("why?", previous=[before])
+    assert _said(leaning) == _said(quoth.ask(meant))
+    assert quoth.ask(meant, previous=before).understood is None
+    assert quoth.ask("why?").understood is None
+    with pytest.raises(TypeError, match="previous questions"):
+        quoth.ask(Question("1", "why?", NO_FILTERS), previous=before)
+
+
 def test_one_document_may_be_named_without_a_list(small: SmallCorpus) -> None:
     quoth = Quoth.open(small.index, settings=SETTINGS)
 

@@ -71,11 +71,12 @@ ABSTENTION = Abstention(
     nearest=(MISS,),
     confidence=0.25,
     notes=NOTES,
+    understood=None,
 )
 
 
 def answer(*citations: Citation) -> dict[str, Any]:
-    return outcome_json(Answer(QUESTION, citations, (), (), 0.93004, NOTES))
+    return outcome_json(Answer(QUESTION, citations, (), (), 0.93004, NOTES, None))
 
 
 def test_the_first_nine_fields_are_fixed() -> None:

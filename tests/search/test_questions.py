@@ -86,6 +86,12 @@ def test_a_scope_and_filters_are_read(more: str, filters: Filters) -> None:
     assert only(f'{{"question": "x", {more}}}').filters == filters
 
 
+def test_the_questions_before_are_read() -> None:
+    assert only('{"question": "why?", "previous": ["May I?", "how?"]}').previous == ("May I?", "how?")
+    assert only('{"question": "why?", "previous": "May I?"}').previous == ("May I?",)
+    assert only('{"question": "why?"}').previous == ()
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -101,6 +107,7 @@ def test_a_scope_and_filters_are_read(more: str, filters: Filters) -> None:
         ('{"question": "x", "filters": {"is_binding": "yes"}}', '"filters.is_binding" must be true or false'),
         ('{"question": "x", "filters": {"crop": 3}}', '"filters.crop" must be a text or a list of texts'),
         ('{"question": "x", "doc_scope": [3]}', '"doc_scope" must be a text or a list of texts'),
+        ('{"question": "x", "previous": [3]}', '"previous" must be a text or a list of texts'),
         ('{"question": "x", "doc_scope": {"a": 1}}', '"doc_scope" must be a text or a list of texts'),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The read path: question -> analyse -> search -> fuse -> rerank -> read -> boost -> select -> decide -> answer."""
+"""The read path: understand -> analyse -> search -> fuse -> rerank -> read -> boost -> select -> decide -> answer."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from quoth.domain.authority import is_superseded, statement_of
 from quoth.domain.in_force import as_of
 from quoth.protocols import Reader
 from quoth.search.engine import Engine, Stage, silent
+from quoth.search.follow_ups import as_understood
 from quoth.search.fusion import SearchResult, merge
 from quoth.search.hybrid_search import hybrid_search, read_best, rerank_with_llm
 from quoth.search.question_analysis import analyse
@@ -31,7 +32,8 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     """Answer with verified quotes, or abstain with the reason. Each finished stage is reported to `done`."""
     settings = engine.settings
     reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
-    analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
+    understood = as_understood(question, profile=engine.profile)
+    analysis = analyse(understood, profile=engine.profile, settings=settings.retrieval)
     sub_questions = tuple(
         replace(sub_question, analysis=with_unused_words(sub_question.analysis, reader))
         for sub_question in sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)
@@ -103,6 +105,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
         case,
         objections,
         outlook=outlook_of(confidence, threshold=engine.thresholds.answer),
+        question=question,
         analysis=analysis,
         found=found,
         sub_answers=sub_answers,

@@ -31,6 +31,7 @@ from quoth.types import (
     Objection,
     Outcome,
     Outlook,
+    Question,
     QuoteRole,
     Ranked,
     RunNotes,
@@ -52,6 +53,7 @@ def conclude(
     objections: Objections,
     *,
     outlook: Outlook,
+    question: Question,
     analysis: Analysis,
     found: SearchResult,
     sub_answers: Sequence[SubAnswer],
@@ -61,11 +63,12 @@ def conclude(
 ) -> Outcome:
     """Return the answer to `case`, what can be answered, or an abstention that explains the whole `analysis`.
 
-    `outlook` is that of the evidence, if there is any.
+    `question` is as asked; `analysis` is of what it was understood as. `outlook` is that of the evidence, if there is
+    any.
     """
     objection = first_objection(objections, abstain=in_force.decision.abstain)
     notes = _run_notes(case, objection, found=found, engine=engine, in_force=in_force)
-    question = analysis.question
+    understood = None if analysis.question.text == question.text else analysis.question.text
     if objection is None:
         citations = highlighted(
             _cite_from(case, case.selection.evidence, engine.profile),
@@ -78,7 +81,7 @@ def conclude(
             conflict for conflict in conflicts if quoted.issuperset(side.sentence.id for side in conflict.statements)
         )
         unsupported = unsupported_parts(sub_answers, quoted)
-        return Answer(question, citations, unsupported, quoted_conflicts, case.confidence, notes)
+        return Answer(question, citations, unsupported, quoted_conflicts, case.confidence, notes, understood)
     unsupported = tuple(sub_answer.sub_question.text for sub_answer in sub_answers if sub_answer.objection is not None)
     citations = _cite_from(case, nearest_evidence(case.ranked), engine.profile)
     nearest = tuple(
@@ -87,7 +90,7 @@ def conclude(
     )
     absent = missing(case, analysis, unsupported)
     left = outlook if nearest else Outlook.NOTHING
-    return Abstention(question, objection, left, absent, unsupported, nearest, case.confidence, notes)
+    return Abstention(question, objection, left, absent, unsupported, nearest, case.confidence, notes, understood)
 
 
 def _asked_of(evidence: Iterable[Evidence], sub_answers: Sequence[SubAnswer], *, whole: str) -> dict[str, str]:

@@ -34,7 +34,10 @@ DEMO_QUESTIONS = (
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="The question, or - to read it from standard input.")],
+    question: Annotated[
+        str | None,
+        typer.Argument(help="The question, or - to read it from standard input; without one, a conversation."),
+    ] = None,
     index: options.Index = options.DEFAULT_INDEX,
     as_json: options.AsJson = False,
     doc: options.Docs = None,
@@ -56,18 +59,27 @@ def ask(
 ) -> None:
     """Answer a question with verbatim, cited sentences, or say why not.
 
+    Without a question, on a terminal, it is a conversation: `and for wheat?` leans on the last question, and `:help`
+    lists the commands.
+
     Example: `quoth ask "What soil pH is best for canola?" --why`
     """
+    at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    if question is None and (as_json or not at_terminal):
+        raise typer.BadParameter("give a question, or - to read it from standard input", param_hint="QUESTION")
     started = time.perf_counter()
     quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))
+    filters = options.filters_of(
+        doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
+    )
+    if question is None:
+        from quoth.cli.conversation import converse
+
+        converse(quoth, filters, why=why)
+        return
     text = sys.stdin.read().strip() if question == "-" else question
     opened = time.perf_counter()
-    asked = quoth.explain(
-        text,
-        filters=options.filters_of(
-            doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
-        ),
-    )
+    asked = quoth.explain(text, filters=filters)
     answered = time.perf_counter()
     if as_json:
         trace = {"trace": trace_json(asked)} if why else {}

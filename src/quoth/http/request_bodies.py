@@ -56,12 +56,19 @@ class AskBody(_Strict):
     model_config = _examples(
         {"question": "What soil pH is best for canola?"},
         {"question": "How high may a fence be?", "id": "7", "filters": {"document_type": "ccr"}},
+        {"question": "and for soybeans?", "previous": ["What soil pH is best for canola?"]},
     )
 
     question: Annotated[StrictStr, Field(min_length=1, max_length=_MOST_TEXT, description="As people ask it.")]
     id: StrictStr | None = Field(None, max_length=200, description="Comes back as `question_id`.")
     doc_scope: list[StrictStr] | None = Field(None, description="Search only in these documents.")
     filters: FilterBody | None = None
+    previous: list[Annotated[StrictStr, Field(max_length=_MOST_TEXT)]] | None = Field(
+        None,
+        max_length=20,
+        description="The questions asked before it, oldest first, as asked or as understood: the question may lean on"
+        " them (`and for soybeans?`), and `understood` says how.",
+    )
     why: StrictBool = Field(False, description="Add the trace of every stage.")
 
 

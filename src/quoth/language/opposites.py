@@ -35,6 +35,11 @@ def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
+def are_opposites(first: str, second: str) -> bool:
+    """Return whether two folded words are opposites, in any form: `maximum` and `minimum`."""
+    return any(other in _lexicon()[0][base] for base in _bases(first) for other in _bases(second))
+
+
 def _by_base(folded: str) -> dict[str, str]:
     """Return the words that have an opposite by each of their bases; where two share one, the first."""
     return {base: word for word in reversed(_WORD.findall(folded)) for base in _bases(word)}

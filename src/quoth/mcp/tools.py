@@ -80,6 +80,10 @@ Regions = Annotated[
 ]
 
 
+Previous = Annotated[
+    list[QuestionText],
+    Meta(max_length=20, description="Questions asked before, oldest first; `and for soybeans?` leans on the last."),
+]
 Prefix = Annotated[
     str, Meta(max_length=4_096, description="Only ids that begin with this, such as a folder: `canola/`.")
 ]
@@ -95,6 +99,7 @@ CitedSha256 = Annotated[
 
 class AskInput(JsonObject, frozen=True):
     question: Annotated[QuestionText, about("A whole question, in words.")]
+    previous: Previous | UnsetType = UNSET
     doc_ids: DocIds | UnsetType = UNSET
     document_types: DocumentTypes | UnsetType = UNSET
     tags: TagFilter | UnsetType = UNSET
@@ -230,7 +235,8 @@ def _tool(
 def ask(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
     """Answer a question with 1 to 6 verbatim sentences of the documents, each with its exact citation, or abstain
     with the reason and the nearest evidence. Nothing is generated, and nothing may be added."""
-    return outcome_json(quoth.ask(arguments["question"], filters=_filters(arguments)))
+    previous = arguments.get("previous", ())
+    return outcome_json(quoth.ask(arguments["question"], filters=_filters(arguments), previous=previous))
 
 
 def retrieve(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
@@ -289,7 +295,8 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str]:
     """Return an answer object as a model should read it, with what the model may do with it."""
     lines, rule = (_abstention(answer), _NO_ANSWER) if answer["abstained"] else (_answered(answer), _NOTHING_ADDED)
     notes = [f"Note: {warning}" for warning in answer["run_notes"]["warnings"]]
-    return ["\n\n".join([*lines, *notes, rule])]
+    understood = [f"Understood as: {answer['understood']}"] if "understood" in answer else []
+    return ["\n\n".join([*understood, *lines, *notes, rule])]
 
 
 def _answered(answer: Mapping[str, Any]) -> list[str]:

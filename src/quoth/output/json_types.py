@@ -262,6 +262,9 @@ class AnswerJson(JsonObject, frozen=True):
             " `abstained` is true for the last two."
         ),
     ]
+    understood: Annotated[NonEmpty, about("Only of a follow-up: the question that it was answered as.")] | UnsetType = (
+        UNSET
+    )
     trace: Annotated[dict[str, Any], about("Only with `why`: every stage with its scores.")] | UnsetType = UNSET
 
     schema_rules: ClassVar[dict[str, Any]] = {

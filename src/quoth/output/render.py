@@ -79,6 +79,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
             conflicts=[conflict_of(conflict) for conflict in answer.conflicts] if answer else [],
             missing=list(abstention.missing) if abstention else [],
             outcome=abstention.outlook.value if abstention else "answer",
+            understood=UNSET if outcome.understood is None else outcome.understood,
         )
     )
 

@@ -54,7 +54,7 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
     exact = any(entity.kind in {EntityKind.QUOTED, EntityKind.CODE} for entity, *_ in presumed)
     kind = question_kind(search_text, exact=exact)
     lexical, semantic = _weights(kind, settings)
-    types = _document_types(search_text, question.filters, profile) if settings.detect_types else {}
+    types = document_types_of(search_text, question.filters, profile) if settings.detect_types else {}
     return Analysis(
         question=question,
         search_text=search_text,
@@ -157,7 +157,7 @@ def mentioned_values(facet: Facet, text: str) -> list[TagValue]:
     return [value for value in everything if value.name in names]
 
 
-def _document_types(search_text: str, filters: Filters, profile: Profile) -> dict[str, bool]:
+def document_types_of(search_text: str, filters: Filters, profile: Profile) -> dict[str, bool]:
     """Return the document types that the question names, unless it is filtered: True if asked for, False for a hint."""
     if filters.document_types or filters.doc_ids:
         return {}

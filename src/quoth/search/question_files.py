@@ -34,7 +34,8 @@ def question_of(content: Mapping[str, Any], *, default_id: str) -> Question:
     text, given = content.get("question"), content.get("id")
     if not isinstance(text, str):
         raise ValueError('it has no "question" text')
-    return Question(default_id if given is None else str(given), text, _filters(content))
+    previous = _texts(content.get("previous"), "previous")
+    return Question(default_id if given is None else str(given), text, _filters(content), previous)
 
 
 def _from_json(number: int, line: str) -> Question | UnreadableLine:

@@ -96,7 +96,7 @@ def _topics(text: str, profile: Profile) -> list[str]:
 
 def _values(text: str, profile: Profile) -> list[str]:
     """Return the words of a text that name a value of a presumed facet, as written."""
-    return [text[start:end] for facet in profile.facets if facet.presumed for start, end, _ in _spans(facet)(text)]
+    return [text[start:end] for facet in profile.facets if facet.presumed for start, end, _ in value_spans(facet)(text)]
 
 
 def _content(text: str) -> list[str]:
@@ -116,7 +116,7 @@ def _distinguishing(name: str, others: Sequence[str], profile: Profile) -> tuple
     known = {singular(fold(word)) for word in _content(rest)}
     own = [word for word in dict.fromkeys(_content(name)) if singular(fold(word)) not in known]
     # `Swathing or straight-cutting canola`: both are about canola, so it does not distinguish them.
-    words = [word for word in own if not any(_spans(facet)(word) for facet in presumed)] or own
+    words = [word for word in own if not any(value_spans(facet)(word) for facet in presumed)] or own
     synonyms = synonyms_of(profile.facets, profile.synonyms)
     return tuple(tuple(map(name_entity, (word, *synonyms.get(singular(fold(word)), ())))) for word in words)
 
@@ -137,7 +137,7 @@ def _listed(text: str, profile: Profile) -> tuple[Member, ...]:
         numbers = re.split(r"\s*,?\s+and\s+|\s*,\s+", numbered["numbers"])
         return tuple(_replaced(text, numbered.span(), f"{numbered['head']} {number}") for number in numbers)
     for facet in profile.facets:
-        if run := _run(text, list(_spans(facet)(text)), combined_by=facet.combined_by):
+        if run := _run(text, list(value_spans(facet)(text)), combined_by=facet.combined_by):
             return run
     return _run(text, list(_particulars(text)), combined_by=())
 
@@ -182,7 +182,7 @@ def _replaced(text: str, span: tuple[int, int], member: str) -> Member:
 
 
 @lru_cache(maxsize=64)
-def _spans(facet: Facet) -> Callable[[str], tuple[tuple[int, int, str], ...]]:
+def value_spans(facet: Facet) -> Callable[[str], tuple[tuple[int, int, str], ...]]:
     """Return a function that finds the words of a facet in a text, each as (start, end, value)."""
     value_of = {fold(name): name for name in facet.others} | {
         fold(word): value.name for value in facet.values for word in (value.name, *value.synonyms, *value.keywords)

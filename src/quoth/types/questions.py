@@ -184,9 +184,12 @@ class QuestionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    """`previous` are the questions asked before it, oldest first; an answer takes a follow-up as what it means then."""
+
     id: str
     text: str
     filters: Filters
+    previous: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

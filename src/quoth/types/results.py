@@ -266,7 +266,10 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`unsupported_parts` are the texts of the sub-questions without evidence."""
+    """`unsupported_parts` are the texts of the sub-questions without evidence.
+
+    `understood` is the question that a follow-up was answered as; None when it was asked as it stands.
+    """
 
     question: Question
     citations: tuple[Citation, ...]
@@ -274,13 +277,14 @@ class Answer:
     conflicts: tuple[Conflict, ...]
     confidence: float
     notes: RunNotes
+    understood: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
     """`missing` lists the names, dates, numbers, words and sub-questions of the question that have no evidence.
 
-    `unsupported_parts` are only the sub-questions among them.
+    `unsupported_parts` are only the sub-questions among them. `understood` is as in `Answer`.
     """
 
     question: Question
@@ -291,6 +295,7 @@ class Abstention:
     nearest: tuple[Citation, ...]
     confidence: float
     notes: RunNotes
+    understood: str | None
 
 
 Outcome: TypeAlias = Answer | Abstention

@@ -103,6 +103,11 @@ function groups(sentences) {
 }
 
 export function summary(outcome) {
+  const understood = outcome.understood ? `Understood as: ${outcome.understood} ` : "";
+  return understood + inShort(outcome);
+}
+
+function inShort(outcome) {
   if (outcome.abstained) return `${heading(outcome)}. ${outcome.reason.detail}`;
   const quotes = counted(outcome.answer_sentences.length, "quote", "quotes");
   const matters = counted(outcome.conflicts.length, "matter", "matters");
@@ -174,6 +179,9 @@ export function outcomeView(outcome, page) {
   const parts = outcome.abstained ? declined(outcome, page) : answered(outcome, page);
   // On paper the search box is gone, so the question stands here.
   const question = el("p", { class: "asked-question" }, foreign(outcome.question));
-  return el("div", { class: outcome.abstained ? "outcome abstained" : "outcome" }, question, parts.flat());
+  const understood = outcome.understood
+    ? el("p", { class: "understood" }, "Understood as: ", el("strong", {}, foreign(outcome.understood)))
+    : null;
+  return el("div", { class: outcome.abstained ? "outcome abstained" : "outcome" }, question, understood, parts.flat());
 }
 

@@ -12,6 +12,7 @@ import { problemBox } from "./problem.js";
 import { closeReader, openReader, setUpReader } from "./reader.js";
 import { drawRecent, remember } from "./recent.js";
 import { address, asked, fromAddress, NO_FILTERS, placeOf } from "./state.js";
+import { talkAbout, talkedAbout } from "./talk.js";
 import { uploadForm } from "./upload.js";
 
 let state = fromAddress(location.search);
@@ -52,6 +53,7 @@ function follow(next, opener = null) {
     under.abort();
     answeredFor = null;
     fill(byId("result"));
+    talkAbout("");
     drawStart();
   } else if (wanted !== answeredFor) {
     fill(byId("start"));
@@ -73,7 +75,10 @@ async function ask(wanted) {
     if (signal.aborted) return;
     fill(result, outcomeView(outcome, quotePage), marks(outcome, JSON.parse(wanted)));
     say(summary(outcome));
-    remember(state);
+    if (!outcome.understood) standAlone();
+    const meant = outcome.understood ?? state.question;
+    talkAbout(meant);
+    remember({ ...state, question: meant, after: "" });
   } catch (error) {
     if (error.name === "AbortError" || signal.aborted) return;
     if (error.status === undefined) throw error;
@@ -81,6 +86,13 @@ async function ask(wanted) {
   } finally {
     if (!signal.aborted) result.removeAttribute("aria-busy");
   }
+}
+
+// The question leans on nothing: neither does its address.
+function standAlone() {
+  state = { ...state, after: "" };
+  answeredFor = JSON.stringify(asked(state));
+  history.replaceState(history.state, "", address(state));
 }
 
 // What a quote can do on this page.
@@ -128,7 +140,7 @@ function drawDocuments() {
 }
 
 function askIn(docId) {
-  go({ ...NO_FILTERS, view: "ask", question: "", docs: [docId], place: null });
+  go({ ...NO_FILTERS, view: "ask", question: "", after: "", docs: [docId], place: null });
   byId("question").focus();
 }
 
@@ -179,7 +191,7 @@ function setUpSearch() {
     const question = box.value.replace(/\s+/gu, " ").trim();
     if (!question) return box.focus();
     answeredFor = null;
-    go({ ...state, view: "ask", question, place: null });
+    go({ ...state, view: "ask", question, after: talkedAbout(), place: null });
   });
 }
 
@@ -197,7 +209,7 @@ function setUpKeyboard() {
 
 function setUpViews() {
   const links = {
-    home: () => ({ ...NO_FILTERS, view: "ask", question: "", place: null }),
+    home: () => ({ ...NO_FILTERS, view: "ask", question: "", after: "", place: null }),
     "nav-ask": () => ({ ...state, view: "ask", place: null }),
     "nav-documents": () => ({ ...state, view: "documents", place: null }),
   };

@@ -47,7 +47,8 @@ export function marks(outcome, body) {
   };
 
   const store = async (verdict, gold) => {
-    const { question, doc_scope, filters } = body;
+    const { doc_scope, filters } = body;
+    const question = outcome.understood ?? body.question; // a labelled question stands alone
     said.textContent = "Sending …";
     try {
       const seen = { index: outcome.run_notes.index, quoted: outcome.answer_sentences.map(place) };

@@ -1,4 +1,5 @@
-// The address of the page is its state: the question, the filters, the view and the place open in the reader.
+// The address of the page is its state: the question, the one it leans on (`after`), the filters, the view and the place
+// open in the reader.
 
 function whole(text) {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
@@ -28,6 +29,7 @@ export function fromAddress(search) {
   return {
     view: query.get("view") === "documents" ? "documents" : "ask",
     question: (query.get("q") ?? "").trim(),
+    after: (query.get("after") ?? "").trim(),
     types: query.getAll("type"),
     tags: query.getAll("tag").filter((tag) => tag.includes(":")),
     docs: query.getAll("in"),
@@ -41,6 +43,7 @@ export function address(state) {
   const query = new URLSearchParams();
   if (state.view === "documents") query.set("view", "documents");
   if (state.question) query.set("q", state.question);
+  if (state.question && state.after) query.set("after", state.after);
   for (const type of state.types) query.append("type", type);
   for (const tag of state.tags) query.append("tag", tag);
   for (const doc of state.docs) query.append("in", doc);
@@ -76,6 +79,7 @@ export function asked(state) {
   if (state.asOf) filters.as_of = state.asOf;
   if (state.regions.length) filters.regions = state.regions;
   const body = { question: state.question };
+  if (state.after) body.previous = [state.after];
   if (state.docs.length) body.doc_scope = state.docs;
   if (Object.keys(filters).length) body.filters = filters;
   return body;

@@ -91,6 +91,31 @@ def test_an_answer_cites_the_source_exactly(client: TestClient, small: SmallCorp
         assert text[one["start"] : one["end"]] == one["text"]
 
 
+def test_a_follow_up_is_answered_as_what_it_means(client: TestClient) -> None:
+    meant = "Why do we sow canola at 2.5 cm into moist soil?"
+    leaning = client.post("/answer", json={"question": "why?", "previous": [DEPTH], "why": True}).json()
+    whole = client.post("/answer", json={"question": meant, "previous": [DEPTH], "why": True}).json()
+
+    fits(leaning, "answer.schema.json")
+    assert (leaning["question"], leaning.pop("understood")) == ("why?", meant)
+    assert "understood" not in whole
+    assert leaning == whole | {"question": "why?"}
+
+
+def test_a_batch_takes_follow_ups_too(client: TestClient) -> None:
+    asked = client.post("/answer/batch", json={"questions": [{"question": "why?", "previous": [DEPTH]}]})
+
+    assert [line["understood"] for line in lines_of(asked.content)] == [
+        "Why do we sow canola at 2.5 cm into moist soil?"
+    ]
+
+
+def test_a_talk_has_an_end(client: TestClient) -> None:
+    assert client.post("/answer", json={"question": "why?", "previous": [DEPTH] * 20}).status_code == 200
+    refused = client.post("/answer", json={"question": "why?", "previous": [DEPTH] * 21})
+    assert (refused.status_code, error_of(refused)["code"]) == (422, "body")
+
+
 def test_filters_say_where_to_look(client: TestClient) -> None:
     def cited(**more: object) -> set[str]:
         answer = client.post("/answer", json={"question": "How deep is it sown?", **more}).json()

@@ -263,6 +263,16 @@ def test_an_answer_in_words() -> None:
     assert said.endswith("Nothing may be added to them: no fact, number or condition that is not in their words.")
 
 
+def test_a_follow_up_says_how_it_was_understood(small: SmallCorpus) -> None:
+    quoth = Quoth.open(small.index, settings=HASHED)
+    question = "Do we sow canola at 2.5 cm into moist soil?"
+    answer = tools.ask(quoth, {"question": "why?", "previous": [question]})
+
+    assert answer["question"] == "why?"
+    assert tools.answer_texts(answer)[0].startswith("Understood as: Why do we sow canola at 2.5 cm into moist soil?\n")
+    assert "understood" not in tools.ask(quoth, {"question": question, "previous": ["How deep?"]})
+
+
 def test_sources_that_disagree_are_both_told() -> None:
     statements = [_cited(authority="binding"), _cited(text="Fences are green.", doc_id="guide.md", page=None)]
     conflict = {"detail": "Two colours are named.", "statements": statements}
