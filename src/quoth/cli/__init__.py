@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from quoth.cli import answering, cluster, evaluating, indexing, inspecting, keys, servers, watching
+from quoth.cli import answering, cluster, evaluating, gridding, indexing, inspecting, keys, servers, watching
 from quoth.errors import QuothError
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -65,6 +65,7 @@ app.command("watch")(watching.watch)
 app.command("ask")(answering.ask)
 app.command("retrieve")(answering.retrieve)
 app.command("batch")(answering.batch)
+app.command("grid")(gridding.grid)
 app.command("verify")(inspecting.verify)
 app.command("eval")(evaluating.evaluate_questions)
 app.command("calibrate")(evaluating.calibrate)

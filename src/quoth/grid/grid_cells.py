@@ -1,0 +1,195 @@
+"""The values of a grid: which questions are asked of which documents, and what each of them states."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Any
+
+from quoth.errors import CorpusError, QuestionError
+from quoth.library import Quoth
+from quoth.output.render import filters_json, outcome_json
+from quoth.search.question_analysis import analyse
+from quoth.types import DocumentInfo, Outcome, Question, Reason
+
+
+class CellKind(StrEnum):
+    STATED = "stated"
+    NOT_STATED = "not stated"
+    SUPERSEDED = "superseded"
+    """The document states it, but a later one has replaced these words."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellQuote:
+    """A verbatim quote with its place in the document of its row.
+
+    `lead` is the line that gives a list item or a table row its meaning, for people; "" without one.
+    """
+
+    text: str
+    display: str
+    lead: str
+    start: int
+    end: int
+    section: tuple[str, ...]
+    page: int | None
+
+    @property
+    def place(self) -> str:
+        """Where it stands, in words."""
+        page = "" if self.page is None else f"page {self.page}, "
+        return f"{page}characters {self.start}-{self.end}"
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """What one document states about one question.
+
+    `quote` is the best quote of a stated cell, else the nearest miss; None when nothing came near. `more` are the other
+    quotes of an answer. `why` says why a cell states nothing; "" for one that does.
+    """
+
+    doc_id: str
+    question_id: str
+    kind: CellKind
+    quote: CellQuote | None
+    more: tuple[CellQuote, ...]
+    confidence: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class GridPlan:
+    """The questions and documents of a grid, and the index and settings that answer them.
+
+    Documents are ordered by id. A question with a `doc_scope` is asked only of the documents in it.
+    """
+
+    questions: tuple[Question, ...]
+    documents: tuple[DocumentInfo, ...]
+    index: str
+    settings: str
+
+    def asked(self) -> Iterator[Question]:
+        """Yield the question of each cell, limited to the document of its row; row by row."""
+        for document in self.documents:
+            for question in self.questions:
+                if not question.filters.doc_ids or document.id in question.filters.doc_ids:
+                    yield replace(question, filters=replace(question.filters, doc_ids=(document.id,)))
+
+    def identity(self) -> dict[str, str]:
+        """Return what the cells depend on, by a name for people."""
+        questions = [[each.id, each.text, filters_json(each.filters)] for each in self.questions]
+        return {
+            "index": self.index,
+            "settings": self.settings,
+            "questions": _digest(questions),
+            "documents": _digest([[each.id, each.sha256] for each in self.documents]),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A finished grid. `lines` are its cells as JSON objects, row by row."""
+
+    plan: GridPlan
+    lines: tuple[Mapping[str, Any], ...]
+
+    def rows(self) -> Iterator[tuple[DocumentInfo, tuple[GridCell | None, ...]]]:
+        """Yield each document with a cell for each question; None where the question was not asked of it."""
+        cells = {(cell.doc_id, cell.question_id): cell for cell in map(cell_of, self.lines)}
+        for document in self.plan.documents:
+            yield document, tuple(cells.get((document.id, question.id)) for question in self.plan.questions)
+
+
+def plan_grid(
+    quoth: Quoth, questions: Sequence[Question], *, docs: Sequence[str] = (), document_types: Sequence[str] = ()
+) -> GridPlan:
+    """Plan to ask each question of each document that an id or glob of `docs` names; of all of them without any.
+
+    Raise `QuestionError` when there is no question, when two have the same id, or when one cannot be asked, and
+    `CorpusError` when an id or a glob names no document.
+    """
+    for question in questions:
+        check_question(quoth, question)
+    ids = [question.id for question in questions]
+    if twice := next((each for each in ids if ids.count(each) > 1), None):
+        raise QuestionError(f"two questions have the id '{twice}'", hint="Give each question an id of its own.")
+    if not questions:
+        raise QuestionError("there is no question", hint="Write one question a line, or JSONL.")
+    listed = quoth.documents()
+    named = {info.id: info for pattern in docs for info in documents_named(pattern, listed)} if docs else None
+    rows = [
+        info
+        for info in (listed if named is None else named.values())
+        if not document_types or info.metadata.document_type in document_types
+    ]
+    if not rows:
+        raise CorpusError("no document is asked", hint="quoth docs lists the documents with their types.")
+    ordered = tuple(sorted(rows, key=lambda info: info.id))
+    return GridPlan(tuple(questions), ordered, quoth.info.digest, quoth.engine().settings_digest)
+
+
+def check_question(quoth: Quoth, question: Question) -> None:
+    """Raise `QuestionError` when a question cannot be asked, of whatever document."""
+    engine = quoth.engine()
+    analyse(question, profile=engine.profile, settings=engine.settings.retrieval)
+
+
+def documents_named(pattern: str, listed: Sequence[DocumentInfo]) -> list[DocumentInfo]:
+    """Return the document with this id, else those that the glob matches. Raise `CorpusError` when there is none."""
+    exact = [info for info in listed if info.id == pattern]
+    matching = exact or [info for info in listed if fnmatchcase(info.id, pattern)]
+    if not matching:
+        hint = "quoth docs lists the ids; a glob such as 'contracts/*.pdf' names several."
+        raise CorpusError(f"the index holds no document '{pattern}'", hint=hint)
+    return matching
+
+
+def cell_line(doc_id: str, outcome: Outcome) -> dict[str, Any]:
+    """Return a cell as a JSON object: the outcome as `quoth batch` writes it, after its document and its kind."""
+    content = outcome_json(outcome)
+    return {"doc_id": doc_id, "cell": _kind(content).value, **content}
+
+
+def cell_of(line: Mapping[str, Any]) -> GridCell:
+    """Read a cell from its JSON object."""
+    quotes = [_quote(each) for each in line["answer_sentences"] or line["nearest"][:1]]
+    nearest, reason = line["nearest"], line["reason"]
+    return GridCell(
+        doc_id=line["doc_id"],
+        question_id=line["question_id"],
+        kind=CellKind(line["cell"]),
+        quote=quotes[0] if quotes else None,
+        more=tuple(quotes[1:]),
+        confidence=line["confidence"],
+        why=" ".join(filter(None, [reason["detail"], nearest[0]["why"] if nearest else ""])) if reason else "",
+    )
+
+
+def _kind(content: Mapping[str, Any]) -> CellKind:
+    if not content["abstained"]:
+        return CellKind.STATED
+    replaced = content["reason"]["code"] == Reason.SUPERSEDED_ONLY and content["nearest"]
+    return CellKind.SUPERSEDED if replaced else CellKind.NOT_STATED
+
+
+def _quote(citation: Mapping[str, Any]) -> CellQuote:
+    return CellQuote(
+        text=citation["text"],
+        display=citation["display"],
+        lead=citation["lead"]["display"] if citation["lead"] else "",
+        start=citation["start"],
+        end=citation["end"],
+        section=tuple(citation["section"]),
+        page=citation["page"],
+    )
+
+
+def _digest(values: object) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
