@@ -11,11 +11,13 @@ import typer
 
 from quoth.cli import options
 from quoth.errors import QuestionError, QuothError
+from quoth.grid.compare_versions import change_json, compare_versions, version_named
 from quoth.grid.grid_cells import check_question, plan_grid
 from quoth.grid.run_grid import make_grid
 from quoth.grid.write_grid import format_of
 from quoth.library import Quoth
 from quoth.machine import available_cores
+from quoth.output.render import json_line
 from quoth.search.question_files import UnreadableLine, read_questions
 from quoth.types import Question
 
@@ -100,3 +102,38 @@ def _questions(quoth: Quoth, source: str) -> tuple[list[Question], list[str]]:
 
 def _tell(message: str) -> None:
     typer.echo(message, err=True)
+
+
+def compare_documents(
+    a: Annotated[str, typer.Argument(help="One version: its id, or a glob.", autocompletion=options.complete_doc_id)],
+    b: Annotated[str, typer.Argument(help="The other version.", autocompletion=options.complete_doc_id)],
+    questions: options.Questions,
+    index: options.Index = options.DEFAULT_INDEX,
+    as_json: options.AsJson = False,
+    workers: Workers = None,
+    answer: options.Preset = None,
+    config: options.Config = None,
+    assignments: options.Assignments = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Ask two versions of a document the same questions, and show what is the same, what changed, and what one lacks.
+
+    A change is shown word by word: `[-what A said-]` and `{+what B says+}`.
+
+    Example: `quoth compare-documents lease-2023.pdf lease-2024.pdf questions.txt`
+    """
+    quoth = _open(index, config, assignments, answer)
+    first, second = (version_named(quoth, pattern).id for pattern in (a, b))
+    asked, problems = _questions(quoth, questions)
+    with options.interruptible("nothing is written"), options.progress_bars(quiet=quiet) as progress:
+        changes = list(
+            compare_versions(quoth, first, second, asked, workers=workers or available_cores(), progress=progress)
+        )
+    if as_json:
+        for change in changes:
+            typer.echo(json_line(change_json(first, second, change)))
+    else:
+        from quoth.cli.version_changes import print_changes
+
+        print_changes(first, second, changes)
+    options.exit_after(problems)

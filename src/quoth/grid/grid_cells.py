@@ -62,6 +62,18 @@ class GridCell:
     confidence: float
     why: str
 
+    @property
+    def text(self) -> str:
+        """The cell of a plain table: the quote, exactly, and on a last line its place and confidence, in brackets."""
+        if self.quote is None:
+            return self.kind.value
+        under = f", under “{self.quote.lead}”" if self.quote.lead else ""
+        place = f"[{self.quote.place}{under}, confidence {self.confidence:.2f}]"
+        if self.kind is CellKind.STATED:
+            return f"{self.quote.text}\n{place}"
+        label = "nearest" if self.kind is CellKind.NOT_STATED else "it says"
+        return f"{self.kind.value}\n{label}: {self.quote.text}\n{place}"
+
 
 @dataclass(frozen=True, slots=True)
 class GridPlan:

@@ -60,7 +60,7 @@ def _details(quoth: Quoth, info: DocumentInfo, cells: Sequence[GridCell | None])
     sentences = quoth.sentences(info.id)
     if document is None:
         raise OffsetMismatch(info.id, 0, 0)
-    return [cell and _shown(cell, document, sentences) for cell in cells]
+    return [None if cell is None else _shown(cell, document, sentences) for cell in cells]
 
 
 def _shown(cell: GridCell, document: Document, sentences: Sequence[Sentence]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from quoth.grid.grid_cells import CellKind, Grid, GridCell
-from quoth.grid.write_grid import cell_text
 
 LONGEST_TEXT = 32_767
 """UTF-16 units that Excel takes in a cell."""
@@ -87,7 +86,7 @@ def grid_workbook(grid: Grid) -> bytes:
     table = [[(head, _HEAD) for head in heads]]
     for document, cells in grid.rows():
         known = [(document.id, _TEXT), (document.metadata.title or "", _TEXT)]
-        table.append(known + [(cell_text(cell), _style(cell)) if cell else ("", _TEXT) for cell in cells])
+        table.append(known + [(cell.text, _style(cell)) if cell else ("", _TEXT) for cell in cells])
     content = io.BytesIO()
     with ZipFile(content, "w", ZIP_DEFLATED) as archive:
         for name, part in (

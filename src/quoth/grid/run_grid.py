@@ -55,7 +55,7 @@ def make_grid(
             progress("asking", len(journal.lines), total)
         ask_cells(quoth, plan, keep, skip=len(journal.lines), workers=workers)
         grid = Grid(plan, tuple(journal.lines))
-        _check_quotes(quoth, grid)
+        _check_quotes(quoth, grid, hint=f"Remove {journal_path(output)}, and run it again.")
         write_grid(quoth, grid, output)
     return grid
 
@@ -75,7 +75,9 @@ def ask_cells(
     quoth.answer_each(islice(plan.asked(), skip, None), deliver, workers=workers)
 
 
-def _check_quotes(quoth: Quoth, grid: Grid) -> None:
+def _check_quotes(quoth: Quoth, grid: Grid, *, hint: str) -> None:
     """Raise `OffsetMismatch` unless every quote is what its document says: some cells come from a file."""
     for failure in verify_run(grid.lines, texts_of(quoth)).failures:
-        raise OffsetMismatch(failure.doc_id, failure.start, failure.end)
+        error = OffsetMismatch(failure.doc_id, failure.start, failure.end)
+        error.hint = hint
+        raise error

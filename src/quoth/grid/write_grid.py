@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from quoth.errors import QuothError
-from quoth.grid.grid_cells import CellKind, Grid, GridCell
+from quoth.grid.grid_cells import Grid
 from quoth.library import Quoth
 from quoth.machine import replaced_file, usual_mode
 from quoth.output.render import json_line
@@ -49,7 +49,7 @@ def grid_csv(_: Quoth, grid: Grid) -> bytes:
     writer = csv.writer(text)
     writer.writerow(map(disarmed, ["document", "title", *(question.text for question in grid.plan.questions)]))
     for document, cells in grid.rows():
-        row = [document.id, document.metadata.title or "", *(cell_text(cell) if cell else "" for cell in cells)]
+        row = [document.id, document.metadata.title or "", *(cell.text if cell else "" for cell in cells)]
         writer.writerow(map(disarmed, row))
     return text.getvalue().encode("utf-8-sig", "backslashreplace")
 
@@ -61,19 +61,6 @@ def disarmed(text: str) -> str:
     and you have the exact text again.
     """
     return f"'{text}" if _FORMULA.match(text) else text
-
-
-def cell_text(cell: GridCell) -> str:
-    """Return a cell as text: the quote, exactly, and on a last line its place and confidence, in brackets."""
-    if cell.quote is None:
-        return cell.kind.value
-    quote = cell.quote
-    under = f", under “{quote.lead}”" if quote.lead else ""
-    place = f"[{quote.place}{under}, confidence {cell.confidence:.2f}]"
-    if cell.kind is CellKind.STATED:
-        return f"{quote.text}\n{place}"
-    label = "nearest" if cell.kind is CellKind.NOT_STATED else "it says"
-    return f"{cell.kind.value}\n{label}: {quote.text}\n{place}"
 
 
 def _xlsx(_: Quoth, grid: Grid) -> bytes:
