@@ -129,6 +129,7 @@ MEANINGS = {
     "service.max_body_kb": "Kilobytes of a request that is no upload.",
     "service.max_upload_mb": "Megabytes of an uploaded file.",
     "service.max_batch": "Questions in one batch.",
+    "service.max_cells": "Cells in one grid: documents times questions.",
     "service.uploads": "Whether documents can be uploaded and removed.",
     "service.open_metrics": "Whether `/metrics` can be read without a key.",
     "service.cors": "Origins whose pages may call the service, with blanks between them; none by default.",

@@ -116,7 +116,7 @@ def test_a_question_keeps_its_own_filters_and_scope(small: SmallCorpus, tmp_path
     assert _grid(small, tmp_path / "q.jsonl", tmp_path / "grid.csv").code == 0
 
     cells = {(cell["doc_id"], cell["question_id"]): cell for cell in _lines(tmp_path / "grid.jsonl")}
-    assert sorted(doc_id for doc_id, question in cells if question == "scope") == ["canola.md", "wheat.md"]
+    assert sorted(str(doc_id) for doc_id, question in cells if question == "scope") == ["canola.md", "wheat.md"]
     assert (cells["canola.md", "all"]["cell"], cells["canola.md", "facet"]["cell"]) == ("stated", "not stated")
     _, *rows = csv.reader(io.StringIO((tmp_path / "grid.csv").read_text(encoding="utf-8-sig"), newline=""))
     assert [row[3] == "" for row in rows] == [False, True, True, False]
