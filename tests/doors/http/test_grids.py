@@ -134,7 +134,7 @@ def test_a_grid_goes_on_after_the_service_was_stopped(small: SmallCorpus, tmp_pa
 def test_the_progress_of_a_long_grid_has_an_estimate(small: SmallCorpus, tmp_path: Path) -> None:
     with opened(plan(small.index, tmp_path / "state")) as client:
         grid_id = client.post("/grids", json=MANY).json()["id"]
-        seen = []
+        seen: list[dict[str, Any]] = []
         while not seen or not seen[-1]["finished"]:
             seen.append(client.get(f"/grids/{grid_id}").json())
             time.sleep(0.05)
