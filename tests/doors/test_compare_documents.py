@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,24 @@ def test_a_glob_must_name_one_document(leases: Path) -> None:
 
     assert failed(run("compare-documents", "*.md", "2024.md", *arguments), "names 2 documents: 2023.md, 2024.md")
     assert failed(run("compare-documents", "2023.md", "2025.md", *arguments), "no document '2025.md'")
+
+
+def test_a_version_that_was_replaced_is_asked_as_of_its_own_day(tmp_path: Path) -> None:
+    fields = "document_type: ccr\nis_binding: true\n"
+    old = (
+        f"---\n{fields}effective_date: 2009-06-01\nsuperseded_by: new.md\n---\n\nA fence shall not exceed five feet.\n"
+    )
+    new = f"---\n{fields}effective_date: 2022-04-01\n---\n\nA fence shall not exceed six feet.\n"
+    write_files(tmp_path / "docs", {"old.md": old, "new.md": new})
+    (tmp_path / "q.txt").write_text("A fence shall not exceed how many feet?\n", encoding="utf-8")
+    index = tmp_path / "index"
+    assert run("ingest", tmp_path / "docs", "--profile", "governance", "--index", index).code == 0
+
+    (change,) = run("compare-documents", "old.md", "new.md", tmp_path / "q.txt", "--index", index, "--json").objects
+    assert run("grid", tmp_path / "q.txt", "--index", index, "-o", tmp_path / "g.jsonl").code == 0
+    cells = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text(encoding="utf-8").splitlines()]
+
+    assert change["change"] == "changed"
+    assert [(edit["a"], edit["b"]) for edit in change["edits"] if edit["op"] != "equal"] == [("five", "six")]
+    assert [(cell["doc_id"], cell["cell"]) for cell in cells] == [("new.md", "stated"), ("old.md", "superseded")]
+    assert cells[1]["answer_sentences"][0]["text"] == "A fence shall not exceed five feet."

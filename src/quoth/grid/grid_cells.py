@@ -10,11 +10,15 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
+from quoth.domain.authority import supersessions
 from quoth.errors import CorpusError, QuestionError
 from quoth.library import Quoth
 from quoth.output.render import filters_json, outcome_json
 from quoth.search.question_analysis import analyse
-from quoth.types import DocumentInfo, Outcome, Question, Reason
+from quoth.types import Answer, DocumentInfo, Outcome, Question, Reason
+
+_FIRST_DAY = "0001-01-01"
+"""For a document without a date: before the date of any successor."""
 
 
 class CellKind(StrEnum):
@@ -88,11 +92,18 @@ class GridPlan:
     settings: str
 
     def asked(self) -> Iterator[Question]:
-        """Yield the question of each cell, limited to the document of its row; row by row."""
+        """Yield the question of each cell, limited to the document of its row; row by row.
+
+        A document that was replaced is asked as of its own day: a search of today would pass over what it says.
+        """
         for document in self.documents:
+            own_day = (document.metadata.effective_date or _FIRST_DAY) if document.metadata.superseded_by else None
             for question in self.questions:
-                if not question.filters.doc_ids or document.id in question.filters.doc_ids:
-                    yield replace(question, filters=replace(question.filters, doc_ids=(document.id,)))
+                given = question.filters
+                if not given.doc_ids or document.id in given.doc_ids:
+                    yield replace(
+                        question, filters=replace(given, doc_ids=(document.id,), as_of=given.as_of or own_day)
+                    )
 
     def identity(self) -> dict[str, str]:
         """Return what the cells depend on, by a name for people."""
@@ -163,10 +174,9 @@ def documents_named(pattern: str, listed: Sequence[DocumentInfo]) -> list[Docume
     return matching
 
 
-def cell_line(doc_id: str, outcome: Outcome) -> dict[str, Any]:
+def cell_line(document: DocumentInfo, outcome: Outcome) -> dict[str, Any]:
     """Return a cell as a JSON object: the outcome as `quoth batch` writes it, after its document and its kind."""
-    content = outcome_json(outcome)
-    return {"doc_id": doc_id, "cell": _kind(content).value, **content}
+    return {"doc_id": document.id, "cell": _kind(document, outcome).value, **outcome_json(outcome)}
 
 
 def cell_of(line: Mapping[str, Any]) -> GridCell:
@@ -184,11 +194,12 @@ def cell_of(line: Mapping[str, Any]) -> GridCell:
     )
 
 
-def _kind(content: Mapping[str, Any]) -> CellKind:
-    if not content["abstained"]:
-        return CellKind.STATED
-    replaced = content["reason"]["code"] == Reason.SUPERSEDED_ONLY and content["nearest"]
-    return CellKind.SUPERSEDED if replaced else CellKind.NOT_STATED
+def _kind(document: DocumentInfo, outcome: Outcome) -> CellKind:
+    if isinstance(outcome, Answer):
+        replaced = supersessions(document.metadata, outcome.citations[0].sentence.section)
+        return CellKind.SUPERSEDED if replaced else CellKind.STATED
+    replaced_only = outcome.objection.reason is Reason.SUPERSEDED_ONLY and outcome.nearest
+    return CellKind.SUPERSEDED if replaced_only else CellKind.NOT_STATED
 
 
 def _quote(citation: Mapping[str, Any]) -> CellQuote:

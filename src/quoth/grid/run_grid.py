@@ -64,13 +64,14 @@ def ask_cells(
     quoth: Quoth, plan: GridPlan, keep: Callable[[dict[str, Any]], None], *, workers: int, skip: int = 0
 ) -> None:
     """Ask all but the first `skip` questions of a plan, and call `keep` with each cell as JSON, in order."""
+    documents = {document.id: document for document in plan.documents}
 
     def deliver(question: Question, outcome: Outcome | QuestionError) -> None:
         if isinstance(outcome, QuestionError):
             raise outcome
         if outcome.notes.index != plan.index:
             raise IndexChanged
-        keep(cell_line(question.filters.doc_ids[0], outcome))
+        keep(cell_line(documents[question.filters.doc_ids[0]], outcome))
 
     quoth.answer_each(islice(plan.asked(), skip, None), deliver, workers=workers)
 

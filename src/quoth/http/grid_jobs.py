@@ -37,12 +37,12 @@ FILES = tuple(f"grid{suffix}" for suffix in FORMATS)
 """The files of a finished grid."""
 MOST_WAITING = 20
 _MOST_STORED = 100
-_REQUEST, _STATE = "request.json", "state.json"
+_REQUEST, _STATE, _BEGUN = "request.json", "state.json", "begun"
 _ID = re.compile(r"[0-9]{17}-[0-9a-f]{12}")
 _LOOK_SECONDS = 5.0
 """How often to look for grids that another process left behind."""
 _TRIES = 3
-"""How often a grid is begun anew because the index changed meanwhile."""
+"""How often a grid is begun anew because the index changed meanwhile, or because its process ended."""
 
 
 class GridJobs:
@@ -151,8 +151,10 @@ class GridJobs:
         place = self._folder / job.id
         error: ErrorDetailJson | None = None
         try:
+            self._count_try(job, place)
             self._make_files(job, place)
         except _Ended:
+            (place / _BEGUN).unlink(missing_ok=True)
             return
         except Exception as fault:
             if not (place / _REQUEST).exists():
@@ -165,6 +167,14 @@ class GridJobs:
             self._store(place, _changed(job, state=ended, done=done, error=error, finished=finished))
         telemetry.JOBS.labels("grid", ended).inc()
         logs.log("grid", job=job.id, state=ended, cells=job.total)
+
+    def _count_try(self, job: GridJobJson, place: Path) -> None:
+        """Raise `_CutOff` if the grid has ended its process several times without finishing a cell more."""
+        with (place / _BEGUN).open("a+", encoding="utf-8") as file:
+            file.seek(0)
+            if file.read().split()[-_TRIES:] == [str(job.done)] * _TRIES:
+                raise _CutOff
+            file.write(f"{job.done}\n")
 
     def _make_files(self, job: GridJobJson, place: Path) -> None:
         request = json.loads((place / _REQUEST).read_bytes())
@@ -209,6 +219,10 @@ class GridJobs:
             file.write(json.dumps(to_json(job)).encode())
 
 
+class _CutOff(Exception):
+    """A grid ends its process again and again."""
+
+
 class _Ended(Exception):
     """The service stops, or the grid was removed while it was made."""
 
@@ -223,6 +237,9 @@ def _log_note(message: str) -> None:
 
 def _logged(error: Exception) -> ErrorDetailJson:
     """Log why a grid failed; return what clients may know of it."""
+    if isinstance(error, _CutOff):
+        message = f"the service ended {_TRIES} times while it made this"
+        return ErrorDetailJson("cut-off", message, "See the log of the service.")
     if isinstance(error, IndexChanged):
         return ErrorDetailJson(error.code, str(error), "Ask for it again when the documents stay as they are.")
     if isinstance(error, QuothError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,3 +156,17 @@ def test_a_key_for_reading_may_ask_for_a_grid_but_only_one_for_writing_may_remov
         job = client.post("/grids", json=BODY, headers=bearer(reading)).json()
         assert client.delete(f"/grids/{job['id']}", headers=bearer(reading)).status_code == 403
         assert client.delete(f"/grids/{job['id']}", headers=bearer(writing)).status_code == 200
+
+
+def test_a_grid_that_ends_the_service_again_and_again_is_given_up(small: SmallCorpus, tmp_path: Path) -> None:
+    given = plan(small.index, tmp_path / "state")
+    with opened(given) as client:
+        job = client.post("/grids", json=BODY).json()
+        finished(client, job["id"])
+    place = tmp_path / "state" / "grids" / job["id"]
+    (place / "state.json").write_text(json.dumps(job), encoding="utf-8")  # as it was before anything was done
+    (place / "begun").write_text("0\n0\n0\n", encoding="utf-8")
+    with opened(given) as client:
+        ended = finished(client, job["id"])
+
+    assert (ended["state"], ended["error"]["code"]) == ("failed", "cut-off")
