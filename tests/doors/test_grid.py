@@ -145,11 +145,11 @@ def test_a_question_that_cannot_be_asked_is_named_and_the_others_are_asked(small
     assert {cell["question_id"] for cell in _lines(tmp_path / "grid.jsonl")} == {"1", "3"}
 
 
-MANY = "".join(f"Sow wheat at {number} cm in October?\n" for number in range(1, 1001))
+MANY = "".join(f"Sow wheat at {number} cm in October?\n" for number in range(1, 401))
 
 
 def _stop(small: SmallCorpus, many: Path, output: Path, number: signal.Signals) -> Ran:
-    """Start a grid of 4,000 cells and stop it when some of them are done."""
+    """Start a grid of 1,600 cells and stop it when some of them are done."""
     program = start("grid", many, "--index", small.index, "-o", output, "--workers", "2")
     journal = output.with_name(f"{output.name}.part")
     for _ in range(PATIENCE * 100):
@@ -184,7 +184,7 @@ def test_a_grid_that_was_stopped_goes_on_and_has_the_bytes_of_an_undisturbed_one
 
     assert (resumed.code, undisturbed.code) == (0, 0)
     assert resumed.talk.startswith(f"going on: {kept:,} cells are done\n")
-    assert 60 <= kept < 4000
+    assert 60 <= kept < 1600
     assert output.read_bytes() == (tmp_path / "undisturbed.jsonl").read_bytes()
     assert not journal.exists()
 
@@ -255,4 +255,4 @@ def test_two_runs_do_not_write_the_same_grid(small: SmallCorpus, tmp_path: Path)
 
     assert failed(second, "another run is writing")
     assert finish(program).code == 0
-    assert len(_lines(output)) == 4000
+    assert len(_lines(output)) == 1600

@@ -174,7 +174,7 @@ function cellOf(cell, page) {
   const stated = cell.cell === "stated";
   const sure = `${Math.round(100 * cell.confidence)} %`;
   const where = quote?.page ? `page ${quote.page}, ${sure}` : sure;
-  const words = quote ? el("span", { class: "grid-words", dir: "auto" }, stated ? "" : "nearest: ", shown(quote)) : null;
+  const words = quote ? el("span", { class: "grid-words", dir: "auto" }, cell.cell === "not stated" ? "nearest: " : "", shown(quote)) : null;
   const inside = [stated ? null : el("em", {}, cell.cell), words, el("small", {}, where)];
   const band = stated ? `band-${Math.min(9, Math.floor(10 * cell.confidence))}` : "absent";
   if (!quote) return el("td", { class: band }, inside);
