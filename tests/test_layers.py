@@ -16,7 +16,7 @@ ROOT = Path(quoth.__file__).parent
 # From the top down. A room is a folder of the package, or a module that stands beside the folders. A room may import
 # from its own row and from the rows below it; a cycle inside a row is found by the test of cycles.
 LAYERS = (
-    ("doors", ("cli", "http", "mcp", "adapters", "cluster", "evaluation")),
+    ("doors", ("cli", "http", "mcp", "adapters", "cluster", "evaluation", "grid")),
     ("library", ("quoth", "library")),
     ("wiring", ("wiring",)),
     ("paths and adapters", ("answer", "passages", "documents", "stores", "models", "output")),

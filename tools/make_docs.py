@@ -129,6 +129,7 @@ MEANINGS = {
     "service.max_body_kb": "Kilobytes of a request that is no upload.",
     "service.max_upload_mb": "Megabytes of an uploaded file.",
     "service.max_batch": "Questions in one batch.",
+    "service.max_cells": "Cells in one grid: documents times questions.",
     "service.uploads": "Whether documents can be uploaded and removed.",
     "service.open_metrics": "Whether `/metrics` can be read without a key.",
     "service.cors": "Origins whose pages may call the service, with blanks between them; none by default.",
@@ -149,7 +150,7 @@ PLACES = {
     "QUOTH_CACHE_DIR": "where the built model graph is kept; else `quoth` in `XDG_CACHE_HOME`, else in `~/.cache`",
 }
 
-MACHINE_DEFAULTS = {("batch", "workers"): "one for each core"}
+MACHINE_DEFAULTS = {(command, "workers"): "one for each core" for command in ("batch", "grid", "compare-documents")}
 """Defaults that depend on the machine, in words."""
 
 
@@ -191,6 +192,12 @@ SESSIONS: Mapping[str, Sequence[Shown]] = {
         Shown("quoth show handbook.pdf --index cooperative"),
         Shown('quoth ask "What is the safe moisture of canola for a year?" --index cooperative', quotes=1),
         Shown('quoth ask "Which filter did the board decide to replace?" --index cooperative', quotes=1),
+    ),
+    "session-grid": (
+        Shown("quoth ingest examples/versions/leases --index leases"),
+        Shown("quoth grid examples/versions/questions.txt --index leases -o leases.jsonl"),
+        Shown("quoth verify leases.jsonl --index leases"),
+        Shown("quoth compare-documents lease-2023.md lease-2024.md examples/versions/questions.txt --index leases"),
     ),
     "session-evaluation": (
         Shown("quoth ingest examples/agriculture --profile agriculture"),

@@ -212,6 +212,7 @@ class ServiceSettings:
     max_body_kb: int = _between(1, 10**6, 1_024)
     max_upload_mb: int = _between(1, 10**5, 64)
     max_batch: int = _between(1, 10**6, 1_000)
+    max_cells: int = _between(1, 10**9, 20_000)
     uploads: bool = True
     open_metrics: bool = False
     cors: str = ""

@@ -59,6 +59,8 @@ _COMMANDS = {
     "retrieve": ("answering", "retrieve"),
     "find": ("finding", "find"),
     "batch": ("answering", "batch"),
+    "grid": ("gridding", "grid"),
+    "compare-documents": ("gridding", "compare_documents"),
     "verify": ("inspecting", "verify"),
     "eval": ("evaluating", "evaluate_questions"),
     "calibrate": ("evaluating", "calibrate"),

@@ -55,9 +55,9 @@ def report_html(evaluation: Evaluation, *, title: str, trials: Sequence[Retrieva
     return template.from_string(page).render(
         title=title,
         style=Markup(style),  # noqa: S704 - our own file
-        style_hash=_hash(style),
+        style_hash=inline_hash(style),
         script=Markup(script),  # noqa: S704 - our own file
-        script_hash=_hash(script),
+        script_hash=inline_hash(script),
         judged=judged,
         answerable=sum(judgement.labelled.answerable for judgement in judged),
         origins=origins(evaluation),
@@ -101,7 +101,7 @@ def unmeasured(evaluation: Evaluation) -> list[str]:
     return [f"not measured: {', '.join(named)} ({why})" for why, named in keys.items()]
 
 
-def _hash(text: str) -> str:
+def inline_hash(text: str) -> str:
     """Return the hash by which a content security policy allows an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 

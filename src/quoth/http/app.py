@@ -25,7 +25,7 @@ from uvicorn.supervisors import Multiprocess
 
 from quoth import __version__
 from quoth.errors import QuothError, SettingsError
-from quoth.http import answer_routes, document_routes, find_routes, logs, mark_routes, operator_routes
+from quoth.http import answer_routes, document_routes, find_routes, grid_routes, logs, mark_routes, operator_routes
 from quoth.http.http_faults import CLIENT_GONE, HttpFault, as_fault, invalid_body, unforeseen
 from quoth.http.listening import server_config
 from quoth.http.request_bodies import BatchBody
@@ -102,6 +102,7 @@ def make_app(
         find_routes.router,
         mark_routes.router,
         document_routes.router,
+        grid_routes.router,
     ]
     for router in routers:
         app.include_router(router)

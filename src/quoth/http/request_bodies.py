@@ -80,6 +80,16 @@ class BatchBody(_Strict):
     questions: list[AskBody] = Field(min_length=1)
 
 
+class GridBody(_Strict):
+    """Questions to ask of each document."""
+
+    model_config = _examples({"questions": [{"question": "What soil pH is best for canola?"}], "docs": ["*.md"]})
+
+    questions: list[AskBody] = Field(min_length=1)
+    docs: list[StrictStr] | None = Field(None, description="Ids of documents, or globs that name several.")
+    document_type: Texts | None = Field(None, description="Only documents of these types.")
+
+
 class HookBody(_Strict):
     """What a workflow sends."""
 

@@ -50,6 +50,23 @@ class JobListJson(JsonObject, frozen=True):
     jobs: list[JobJson]
 
 
+class GridJobJson(JsonObject, frozen=True):
+    id: str
+    state: Literal["queued", "running", "done", "failed"]
+    documents: Annotated[int, about("Rows.")]
+    questions: Annotated[int, about("Columns.")]
+    done: Annotated[int, about("Finished cells.")]
+    total: int
+    seconds_left: Annotated[float | None, about("An estimate while it runs; null while nothing is known.")]
+    error: ErrorDetailJson | None
+    created: str
+    finished: str | None
+
+
+class GridListJson(JsonObject, frozen=True):
+    grids: list[GridJobJson]
+
+
 class TypeCountJson(JsonObject, frozen=True):
     value: str
     documents: int

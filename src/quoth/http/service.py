@@ -24,6 +24,7 @@ from quoth.errors import IndexFault, NoIndex, QuothError, SettingsError
 from quoth.http import logs, telemetry
 from quoth.http.blocking_work import BoundedPool, CachedProbe, in_thread
 from quoth.http.document_catalog import DocumentCatalog
+from quoth.http.grid_jobs import GridJobs
 from quoth.http.guard.access import AccessControl
 from quoth.http.http_faults import no_document
 from quoth.http.job_runner import AUDIT, FILES, JOBS, JobRunner
@@ -94,6 +95,7 @@ class Service:
             seconds=self.settings.seconds,
             changed=telemetry.count_requests,
         )
+        self.grids = GridJobs(options.state / "grids", self.quoth)
         self.uploads = open_uploads(options) if self.settings.uploads and cluster is None else None
 
     @asynccontextmanager
@@ -102,6 +104,7 @@ class Service:
         loading = in_thread(self._load, name="loading")
         if self.uploads is not None:
             self.uploads.start()
+        self.grids.start()
         try:
             yield
         finally:
@@ -110,8 +113,10 @@ class Service:
 
     async def _end(self) -> None:
         await asyncio.gather(self.readiness.end(), self.index_values.end())
+        patience = min(_JOB_SECONDS, self.settings.grace_seconds)
         if self.uploads is not None:
-            await asyncio.to_thread(self.uploads.stop, min(_JOB_SECONDS, self.settings.grace_seconds))
+            await asyncio.to_thread(self.uploads.stop, patience)
+        await asyncio.to_thread(self.grids.stop, patience)
         self.pool.close()
         self.originals.close()
         if self.access is not None:

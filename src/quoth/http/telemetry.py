@@ -52,7 +52,7 @@ RUNNING = Gauge("quoth_requests_running", "Requests in work.", multiprocess_mode
 # Create these series now: a series that appears with its first event shows no increase, so no alert would fire.
 for _why in REFUSALS:
     REFUSED.labels(_why)
-for _kind in ("put", "delete"):
+for _kind in ("put", "delete", "grid"):
     for _state in ("done", "failed"):
         JOBS.labels(_kind, _state)
 

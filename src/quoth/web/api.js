@@ -137,8 +137,8 @@ export function send(path, query, file, onSent) {
   return withKey(() => sendOnce(`${path}?${new URLSearchParams(query)}`, file, onSent));
 }
 
-// `onStep(job)` is told about each look; gives the job when it is done, and throws what it failed of.
-export async function finished(job, onStep) {
+// `onStep(job)` is told about each look; gives the job when it is done, and throws what it failed of. Jobs are at `path`.
+export async function finished(job, onStep, path = "/jobs") {
   let wait = 250;
   for (;;) {
     onStep(job);
@@ -147,7 +147,7 @@ export async function finished(job, onStep) {
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 1.5, 2000);
     try {
-      job = await call("GET", `/jobs/${encodeURIComponent(job.id)}`);
+      job = await call("GET", `${path}/${encodeURIComponent(job.id)}`);
     } catch (error) {
       if (error.status !== 429 && error.status !== 503) throw error;
       wait = 1000 * (error.retryAfter ?? 5);

@@ -6,6 +6,7 @@ import { facetsNow, forgetDocuments, loadFacets } from "./catalog.js";
 import { askForKey, setUpKeyDialog } from "./dialogs.js";
 import { byId, counted, el, fill, say } from "./dom.js";
 import { drawFilters, rebuildFilters, setUpFilters } from "./filters.js";
+import { drawGrids } from "./grids.js";
 import { drawLibrary } from "./library.js";
 import { marks } from "./marks.js";
 import { problemBox } from "./problem.js";
@@ -19,6 +20,7 @@ let state = fromAddress(location.search);
 let answeredFor = null;
 let under = new AbortController();
 let mayWrite = false;
+const TITLES = { ask: "", grid: "Grid", documents: "Documents" };
 
 function go(next, { replace = false, opener = null } = {}) {
   const opens = next.place !== null && state.place === null;
@@ -32,15 +34,17 @@ function go(next, { replace = false, opener = null } = {}) {
 
 function follow(next, opener = null) {
   state = next;
-  const documents = state.view === "documents";
-  byId("ask-view").hidden = documents;
-  byId("documents-view").hidden = !documents;
-  byId("nav-ask").setAttribute("aria-current", documents ? "false" : "page");
-  byId("nav-documents").setAttribute("aria-current", documents ? "page" : "false");
-  document.title = documents ? "Documents – Quoth" : state.question ? `${state.question} – Quoth` : "Quoth";
+  for (const view of Object.keys(TITLES)) {
+    byId(`${view}-view`).hidden = view !== state.view;
+    byId(`nav-${view}`).setAttribute("aria-current", view === state.view ? "page" : "false");
+  }
+  document.body.classList.toggle("gridding", state.view === "grid");
+  const title = state.view === "ask" ? state.question : TITLES[state.view];
+  document.title = title ? `${title} – Quoth` : "Quoth";
   if (state.place) openReader(state.place, opener);
   else closeReader();
-  if (documents) {
+  if (state.view === "grid") return void drawGrids(state.grid ?? null, gridPage);
+  if (state.view === "documents") {
     if (facetsNow()) drawDocuments();
     return;
   }
@@ -101,6 +105,8 @@ const quotePage = {
   open: (quote, opener) => go({ ...state, place: placeOf(quote) }, { opener }),
   askWithin: (docId) => go({ ...state, docs: [docId], place: null }),
 };
+
+const gridPage = { ...quotePage, show: (grid) => go({ ...state, view: "grid", grid, place: null }) };
 
 function sizeInWords({ documents, sentences, profile }) {
   if (documents === 0) return "There are no documents yet. Add some under Documents.";
@@ -201,7 +207,7 @@ function setUpKeyboard() {
     const modified = event.ctrlKey || event.metaKey || event.altKey;
     if (event.key !== "/" || modified || typing || document.querySelector("dialog:modal")) return;
     event.preventDefault();
-    if (state.view === "documents") go({ ...state, view: "ask" });
+    if (state.view !== "ask") go({ ...state, view: "ask" });
     byId("question").focus();
     byId("question").select();
   });
@@ -211,6 +217,7 @@ function setUpViews() {
   const links = {
     home: () => ({ ...NO_FILTERS, view: "ask", question: "", after: "", place: null }),
     "nav-ask": () => ({ ...state, view: "ask", place: null }),
+    "nav-grid": () => ({ ...state, view: "grid", place: null }),
     "nav-documents": () => ({ ...state, view: "documents", place: null }),
   };
   for (const [id, target] of Object.entries(links)) {
@@ -218,7 +225,7 @@ function setUpViews() {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       go(target());
-      byId(state.view === "documents" ? "documents-title" : "question").focus();
+      byId(state.view === "ask" ? "question" : `${state.view}-title`).focus();
     });
   }
 }
@@ -256,6 +263,7 @@ async function start() {
     return;
   }
   if (state.view === "documents") return drawDocuments();
+  if (state.view === "grid") return;
   drawFilters(state);
   if (!state.question) {
     fill(byId("result"));

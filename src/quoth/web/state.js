@@ -13,6 +13,7 @@ function placeIn(query) {
   return doc && start !== null && end !== null && start < end ? { doc, start, end, sha } : null;
 }
 
+const VIEWS = ["grid", "documents"];
 const SHA_DIGITS = 16;
 
 // Which text of a document is meant: a place in one that was replaced must not be taken for a place in the new one.
@@ -27,7 +28,8 @@ export function placeOf(quote) {
 export function fromAddress(search) {
   const query = new URLSearchParams(search);
   return {
-    view: query.get("view") === "documents" ? "documents" : "ask",
+    view: VIEWS.includes(query.get("view")) ? query.get("view") : "ask",
+    grid: query.get("grid") || null,
     question: (query.get("q") ?? "").trim(),
     after: (query.get("after") ?? "").trim(),
     types: query.getAll("type"),
@@ -41,7 +43,8 @@ export function fromAddress(search) {
 
 export function address(state) {
   const query = new URLSearchParams();
-  if (state.view === "documents") query.set("view", "documents");
+  if (state.view !== "ask") query.set("view", state.view);
+  if (state.view === "grid" && state.grid) query.set("grid", state.grid);
   if (state.question) query.set("q", state.question);
   if (state.question && state.after) query.set("after", state.after);
   for (const type of state.types) query.append("type", type);

@@ -1,0 +1,187 @@
+// Grids: each question asked of each document. A cell opens its quote in the document.
+
+import { call, finished } from "./api.js";
+import { documentsPage } from "./catalog.js";
+import { button, byId, counted, el, fill, say, toast } from "./dom.js";
+import { inWords, problemBox, waiting } from "./problem.js";
+import { shown, titleOf } from "./quote.js";
+
+const FILES = { "grid.xlsx": "Excel", "grid.csv": "CSV", "grid.html": "Web page", "grid.jsonl": "JSON Lines" };
+const MOST_TITLES = 1000;
+
+let drawn = null;
+let following = null;
+
+// `page` gives what a quote can do, and `show(gridId)` changes the address to that of a grid.
+export async function drawGrids(gridId, page) {
+  if (!byId("grid-form").childElementCount) fill(byId("grid-form"), form(page));
+  if (gridId !== null && gridId === drawn) return;
+  drawn = gridId;
+  following = gridId;
+  fill(byId("grid-result"));
+  if (gridId === null) await drawEarlier(page);
+  else await drawGrid(gridId, page);
+}
+
+function form(page) {
+  const questions = el("textarea", { id: "grid-questions", rows: "6", required: true, dir: "auto", maxlength: "200000" });
+  const docs = el("input", { id: "grid-docs", type: "text", autocomplete: "off", dir: "auto", placeholder: "all of them" });
+  const problem = el("div");
+  const submit = async (event) => {
+    event.preventDefault();
+    const asked = questions.value.split("\n").map((line) => line.trim()).filter(Boolean);
+    if (!asked.length) return questions.focus();
+    const named = docs.value.split(/[,\s]+/u).filter(Boolean);
+    const body = { questions: asked.map((question) => ({ question })), ...(named.length ? { docs: named } : {}) };
+    fill(problem);
+    try {
+      page.show((await call("POST", "/grids", { body })).id);
+    } catch (error) {
+      fill(problem, problemBox(error, () => node.requestSubmit()));
+    }
+  };
+  const node = el(
+    "form",
+    { class: "grid-form", on: { submit } },
+    el("label", { for: "grid-questions" }, "Questions, one on each line"),
+    questions,
+    el("label", { for: "grid-docs" }, "Documents: ids, or patterns such as papers/*.pdf"),
+    docs,
+    el("p", { class: "buttons" }, el("button", { type: "submit", class: "main" }, "Make the grid")),
+    problem,
+  );
+  return node;
+}
+
+function sizeOf(job) {
+  return `${counted(job.documents, "document", "documents")}, ${counted(job.questions, "question", "questions")}`;
+}
+
+async function drawEarlier(page) {
+  const place = byId("grid-result");
+  try {
+    const { grids } = await call("GET", "/grids", { query: { limit: 10 } });
+    if (following !== null || !grids.length) return;
+    const items = grids.map((job) => {
+      const name = `${sizeOf(job)}, ${new Date(job.created).toLocaleString("en")}`;
+      const state = job.state === "done" ? null : el("span", { class: "fine" }, ` ${job.state}`);
+      return el("li", {}, button(name, () => page.show(job.id), { class: "linklike" }), state);
+    });
+    fill(place, el("h2", {}, "Earlier grids"), el("ul", { class: "grid-list" }, items));
+  } catch (error) {
+    fill(place, problemBox(error, () => drawEarlier(page)));
+  }
+}
+
+async function drawGrid(gridId, page) {
+  const place = byId("grid-result");
+  const bar = el("progress", { "aria-label": "Finished cells" });
+  const words = el("p", { class: "fine", role: "status" }, "Waiting for its turn …");
+  const stop = button("Stop", () => removeGrid(gridId, page));
+  fill(place, el("div", { class: "grid-progress" }, bar, words, stop));
+  try {
+    const first = await call("GET", `/grids/${encodeURIComponent(gridId)}`);
+    const job = await finished(first, (now) => progress(now, bar, words), "/grids");
+    if (following !== gridId) return;
+    const text = await call("GET", `/grids/${encodeURIComponent(gridId)}/grid.jsonl`, { as: "text" });
+    await documentsPage({ after: null, limit: MOST_TITLES });  // their titles in one call
+    if (following !== gridId) return;
+    const cells = text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    fill(place, head(job, cells, page), table(cells, page));
+    say(`The grid is finished: ${summary(cells)}.`);
+  } catch (error) {
+    if (following === gridId) fill(place, problemBox(error, () => drawGrid(gridId, page)));
+  }
+}
+
+function progress(job, bar, words) {
+  if (job.state !== "running") return;
+  bar.max = job.total;
+  bar.value = job.done;
+  const left = job.seconds_left === null ? "" : `, about ${waiting(Math.max(1, Math.round(job.seconds_left)))} left`;
+  words.textContent = `${job.done.toLocaleString("en")} of ${counted(job.total, "cell", "cells")}${left}`;
+}
+
+async function removeGrid(gridId, page) {
+  try {
+    await call("DELETE", `/grids/${encodeURIComponent(gridId)}`);
+    page.show(null);
+    byId("grid-title").focus();
+  } catch (error) {
+    toast(inWords(error));
+  }
+}
+
+function summary(cells) {
+  const count = (kind) => cells.filter((cell) => cell.cell === kind).length;
+  const kinds = ["stated", "not stated", "superseded"].filter((kind) => count(kind));
+  return kinds.map((kind) => `${count(kind).toLocaleString("en")} ${kind}`).join(", ");
+}
+
+function head(job, cells, page) {
+  const files = Object.entries(FILES).map(([name, words]) => button(words, () => download(job.id, name)));
+  return el(
+    "div",
+    { class: "grid-head" },
+    el("h2", {}, sizeOf(job)),
+    el("p", { class: "fine" }, `${summary(cells)}. Select a cell to read it in its document.`),
+    el(
+      "div",
+      { class: "buttons", role: "group", "aria-label": "Download as" },
+      el("span", { class: "fine" }, "Download"),
+      files,
+      button("All grids", () => page.show(null), { class: "quiet" }),
+    ),
+  );
+}
+
+// A link could not send the key.
+async function download(gridId, name) {
+  try {
+    const content = await call("GET", `/grids/${encodeURIComponent(gridId)}/${name}`, { as: "blob" });
+    const link = el("a", { href: URL.createObjectURL(content), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  } catch (error) {
+    toast(inWords(error));
+  }
+}
+
+function table(cells, page) {
+  const questions = new Map(cells.map((cell) => [cell.question_id, cell.question]));
+  const rows = Map.groupBy ? Map.groupBy(cells, (cell) => cell.doc_id) : grouped(cells);
+  const heads = [...questions.values()].map((question) => el("th", { scope: "col", dir: "auto" }, question));
+  const lines = [...rows].map(([docId, row]) => {
+    const found = new Map(row.map((cell) => [cell.question_id, cell]));
+    const drawnCells = [...questions.keys()].map((id) => cellOf(found.get(id), page));
+    return el("tr", {}, el("th", { scope: "row" }, titleOf(docId)), drawnCells);
+  });
+  const region = { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": "Table of quotes" };
+  const inner = el("table", { class: "grid" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Document"), heads)));
+  inner.append(el("tbody", {}, lines));
+  return el("div", region, inner);
+}
+
+function grouped(cells) {
+  const rows = new Map();
+  for (const cell of cells) rows.set(cell.doc_id, [...(rows.get(cell.doc_id) ?? []), cell]);
+  return rows;
+}
+
+function cellOf(cell, page) {
+  if (!cell) return el("td");
+  const quote = cell.answer_sentences[0] ?? cell.nearest[0] ?? null;
+  const stated = cell.cell === "stated";
+  const sure = `${Math.round(100 * cell.confidence)} %`;
+  const where = quote?.page ? `page ${quote.page}, ${sure}` : sure;
+  const words = quote ? el("span", { class: "grid-words", dir: "auto" }, cell.cell === "not stated" ? "nearest: " : "", shown(quote)) : null;
+  const inside = [stated ? null : el("em", {}, cell.cell), words, el("small", {}, where)];
+  const band = stated ? `band-${Math.min(9, Math.floor(10 * cell.confidence))}` : "absent";
+  if (!quote) return el("td", { class: band }, inside);
+  const open = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    page.open(quote, event.currentTarget);
+  };
+  return el("td", { class: band }, el("a", { href: page.hrefOf(quote), on: { click: open } }, inside));
+}
