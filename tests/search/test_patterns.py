@@ -89,6 +89,17 @@ def test_a_phrase_that_fails_does_not_hide_the_one_that_it_overlaps() -> None:
     assert spans("a a", "ba a a") == ["a a"]
 
 
+def test_plain_and_odd_spellings_far_apart_come_in_order() -> None:
+    filler = "\N{EN DASH} water \n" * 3_000
+    forms = ["kiss", "ki\N{LATIN SMALL LETTER LONG S}s", "KISS", "ki-\nss", "Kiss"]
+    text = filler.join(["", *forms, ""])
+    compiled = compile_pattern("kiss")
+    found = list(compiled.spans(EncodedText(text.encode("utf-8"))))
+
+    assert [text[start:end] for start, end in found] == forms
+    assert found == sorted(found)
+
+
 @pytest.mark.parametrize(
     ("distance", "found"),
     [(1, ["pH soil"]), (3, ["soil has a pH", "pH soil"]), (2, ["pH soil"])],

@@ -7,10 +7,12 @@ characters do: only a text that may hold one is decoded, and what counts is what
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from heapq import merge
+from itertools import chain, islice, takewhile
 from typing import Any, Protocol
 
 from quoth.errors import QuestionError
@@ -20,6 +22,8 @@ LONGEST_PATTERN = 1_000
 """Code points of a pattern."""
 _WORD = re.compile(r"\w+")
 _ASCII = bytes(range(128))
+_REACH = 2_000
+"""Bytes that a match may begin before a line end or an odd character in it: more white space is in no phrase."""
 _LEAST_SECONDS = 5.0
 _SECONDS_PER_CHARACTER = 1e-6
 """How long a regular expression may take for one text: a healthy one reads tens of millions of characters a second."""
@@ -104,38 +108,66 @@ class PhrasePattern:
         plain = [(word if case else word.lower()).encode("utf-8") for word in words]
         self._longest = max(plain, key=len)
         self._plain = re.compile(rb"[\s>\x80-\xff]+".join(map(re.escape, plain)))
+        self._reach = _REACH + 4 * sum(map(len, plain))
         self._is_ascii = all(word.isascii() for word in words)
         self._halves = [(word[:at].removesuffix(b"-"), word[at:]) for word in plain for at in range(1, len(word))]
-        behind = b"|".join(sorted({re.escape(half) for _, half in self._halves}))
+        behind = b"|".join(sorted({re.escape(half[:4]) for _, half in self._halves}))
         self._broken = re.compile(rb"-[\s\x80-\xff]+(?=" + behind + rb")") if behind else None
 
     def spans(self, text: EncodedText) -> Iterator[tuple[int, int]]:
         last = 0
         for start in self._starts(text):
-            if start < last or not (found := self._exact.match(text.text, start)):
+            if start < last or not ends_word(text.text, start):
                 continue
-            if ends_word(text.text, start) and ends_word(text.text, found.end()):
+            found = self._exact.match(text.text, start)
+            if found and ends_word(text.text, found.end()):
                 last = found.end()
                 yield start, last
 
     def _starts(self, text: EncodedText) -> Iterator[int]:
-        """Yield in order where a match may begin."""
+        """Yield in order where a match may begin; a place may come twice."""
         data = text.data if self._case else text.lowered
-        if not self._is_ascii or self._others.search(text.beyond_ascii) or self._breaks(data):
-            return _starts(self._exact if self._marks.search(text.beyond_ascii) else self._composed, text.text)
-        if self._longest not in data:
-            return iter(())
-        return text.characters(_starts(self._plain, data))
+        exact = self._exact if self._marks.search(text.beyond_ascii) else self._composed
+        if not self._is_ascii:
+            return _starts(exact, text.text)
+        odd = sorted(self._odd_places(text, data))
+        plain = text.characters(_starts(self._plain, data)) if self._longest in data else iter(())
+        if not odd:
+            return plain
+        edges = text.characters(chain.from_iterable(_windows(odd, self._reach, data)))
+        near = (start for low, high in zip(edges, edges, strict=True) for start in self._within(exact, text, low, high))
+        return merge(plain, near)
 
-    def _breaks(self, data: bytes) -> bool:
-        """Return whether a word of the phrase may be broken at a line end."""
-        if self._broken is None:
-            return False
-        return any(
-            data.endswith(before, 0, broken.start()) and data.startswith(behind, broken.end())
-            for broken in self._broken.finditer(data)
-            for before, behind in self._halves
-        )
+    def _within(self, exact: re.Pattern[str], text: EncodedText, low: int, high: int) -> Iterator[int]:
+        """Yield where the exact expression matches from `low` on, before `high`."""
+        return takewhile(lambda start: start < high, _starts(exact, text.text, low, high + self._reach))
+
+    def _odd_places(self, text: EncodedText, data: bytes) -> Iterator[int]:
+        """Yield the byte offsets where the text may spell the phrase in another way than the plain one."""
+        if self._others.search(text.beyond_ascii):
+            yield from (found.start() for found in self._others.finditer(text.data))
+        for broken in self._broken.finditer(data) if self._broken else ():
+            before, behind = broken.span()
+            if any(data.endswith(half, 0, before) and data.startswith(rest, behind) for half, rest in self._halves):
+                yield before
+
+
+def _windows(places: Iterable[int], reach: int, data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of bytes, in order and apart, in which a match may begin that holds one of these places."""
+    low = high = 0
+    for place in places:
+        first = max(0, place - reach)
+        while first and data[first] & 0xC0 == 0x80:  # inside a character
+            first -= 1
+        if first > high:
+            if high:
+                yield low, high
+            low = first
+        high = place + 1
+        while high < len(data) and data[high] & 0xC0 == 0x80:
+            high += 1
+    if high:
+        yield low, high
 
 
 def _phrase(words: Iterable[str]) -> str:
@@ -147,12 +179,17 @@ def _any_of(characters: Collection[str]) -> re.Pattern[bytes]:
     return re.compile("|".join(sorted(characters)).encode("utf-8") or rb"(?!)")
 
 
-def _starts(pattern: re.Pattern[Any], text: Any) -> Iterator[int]:  # noqa: ANN401 - characters or bytes, as the pattern
+def _starts(
+    pattern: re.Pattern[Any],
+    text: Any,  # noqa: ANN401 - characters or bytes, as the pattern
+    low: int = 0,
+    high: int = sys.maxsize,
+) -> Iterator[int]:
     """Yield every place where `pattern` matches, overlapping or not: the first of two may prove wrong."""
-    found = pattern.search(text)
+    found = pattern.search(text, low, high)
     while found:
         yield found.start()
-        found = pattern.search(text, found.start() + 1)
+        found = pattern.search(text, found.start() + 1, high)
 
 
 class NearPattern:
