@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 
 import pytest
@@ -129,11 +128,8 @@ def test_an_expression_that_cannot_be_read_is_an_error_with_a_hint(pattern: str)
 
 def test_an_expression_that_would_never_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quoth.search.patterns._LEAST_SECONDS", 0.2)
-    started = time.monotonic()
-
     with pytest.raises(QuestionError, match="took more than"):
         spans("(a|aa)+$", "a" * 100 + "b", regex=True)
-    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize(
@@ -157,11 +153,10 @@ def test_what_cannot_be_looked_for_is_an_error_with_a_hint(pattern: str, options
     assert raised.value.hint
 
 
-def test_the_longest_pattern_is_compiled_quickly() -> None:
-    started = time.perf_counter()
-    for word in ("ffi", "ß", "é", "a", "-", "'"):
-        compile_pattern((word * LONGEST_PATTERN)[:LONGEST_PATTERN])
-    assert time.perf_counter() - started < 20
+@pytest.mark.parametrize("letters", ["ffi", "ß", "é", "a"])
+def test_the_longest_pattern_finds_itself(letters: str) -> None:
+    longest = (letters * LONGEST_PATTERN)[:LONGEST_PATTERN]
+    assert spans(longest, f"before {longest} after") == [longest]
 
 
 ODD = "aAsSkKiIfl-'. \n\r\tßẞſﬁﬀﬃİıK\u0301\u00ad\u2010\u2013\u2019éÉ5,2农"
