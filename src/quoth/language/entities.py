@@ -28,7 +28,7 @@ _CODE = re.compile(
     r"(?:(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|\d+(?:-\d+){2,}|\d+-0\d+)(?![\w-])"
 )
 _WORD = re.compile(r"(?<!\w)[^\W\d_][\w&]*(?:['’.&][^\W\d_]+)*['’]?")
-_SENTENCE_START = re.compile(r"(?:[.?!:;]\s+|[\"“(]\s*)$")
+_SENTENCE_START = re.compile(r"(?:[.?!:;]\s+|[\"“(¿¡]\s*)$")
 _LAST_WORD = re.compile(r"(\w+)\.\s+$")
 _NUMBER_AFTER = re.compile(r"\s(?:No\.\s)?(?P<number>\d+(?:\.\d+)*)(?![\w%°$/-]|,\d)")
 _ORDINALS = ORDINALS[1:13]

@@ -282,16 +282,26 @@ def test_sources_that_disagree_are_both_told() -> None:
     assert '- "Fences are green." (guide.md[7:24] · 4 > 4.2)' in said
 
 
-def test_an_abstention_in_words() -> None:
+@pytest.mark.parametrize(
+    ("outcome", "begins", "shows"),
+    [
+        ("nothing", "No answer (unknown_entity): ", "What came nearest, not given as an answer:"),
+        (
+            "may_be_relevant",
+            "No sure answer, but something that may be relevant (unknown_entity): ",
+            "What may apply, ",
+        ),
+    ],
+)
+def test_an_abstention_in_words(outcome: str, begins: str, shows: str) -> None:
     reason = {"code": "unknown_entity", "detail": "No document mentions Halvorsen."}
-    nearest = [_cited(why="It does not mention Halvorsen.")]
-    (said,) = tools.answer_texts(
-        _outcome(abstained=True, answer_sentences=[], reason=reason, missing=["Halvorsen"], nearest=nearest)
-    )
+    about = {"missing": ["Halvorsen"], "nearest": [_cited(why="It does not mention Halvorsen.")], "outcome": outcome}
+    (said,) = tools.answer_texts(_outcome(abstained=True, answer_sentences=[], reason=reason, **about))
 
-    assert said.startswith("No answer (unknown_entity): No document mentions Halvorsen.\n\nWithout evidence: Halvorsen")
-    assert "why it is no answer: It does not mention Halvorsen." in said
-    assert "Say that the documents do not answer this question" in said
+    assert said.startswith(f"{begins}No document mentions Halvorsen.\n\nWithout evidence: Halvorsen")
+    assert shows in said
+    assert "what it lacks: It does not mention Halvorsen." in said
+    assert "Say that no sure answer was found, and why." in said
 
 
 @pytest.mark.parametrize(

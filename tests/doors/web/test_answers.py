@@ -80,10 +80,19 @@ def test_an_abstention_explains_itself_and_shows_what_is_not_an_answer(page: Pag
     expect(page.get_by_role("heading", name="No answer", exact=True)).to_be_visible()
     expect(page.locator(".detail")).to_contain_text("'Halvorsen' is not mentioned")
     expect(page.locator(".missing li")).to_have_text(["Halvorsen"])
-    expect(page.get_by_role("heading", name="The nearest that was found not an answer")).to_be_visible()
     expect(page.locator(".nearest .quote")).to_have_count(3)
+    expect(page.locator(".nearest .quote").first).to_be_hidden()
+    page.get_by_text("The nearest that was found").click()
+    expect(page.locator(".nearest .quote").first).to_be_visible()
     expect(page.locator(".nearest .why").first).not_to_be_empty()
     expect(page.locator("#status")).to_contain_text("No answer.")
+
+
+def test_what_may_be_relevant_stands_open(page: Page, service: Service) -> None:
+    ask(page, service, "When shall the swimming pool of Halvorsen be drained?")
+    expect(page.get_by_role("heading", name="May be relevant", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="This may apply")).to_be_visible()
+    expect(page.locator(".nearest .quote").first).to_be_visible()
 
 
 def test_a_superseded_rule_names_its_successor_and_leads_to_it(page: Page, service: Service) -> None:
