@@ -180,7 +180,7 @@ class Conversation:
     def _help(self, _: str) -> None:
         rows = ((f"[bold]{name}[/bold] {usage}", meaning) for name, (usage, meaning, _) in self._commands.items())
         print_table(("", ""), rows)
-        OUT.print("A question may lean on the last: [bold]and for wheat?[/bold], [bold]why?[/bold]")
+        OUT.print("A question may lean on the last: [bold]and in 2023?[/bold], [bold]why?[/bold]")
 
     def _leave(self, _: str) -> None:
         raise _Leaving

@@ -238,6 +238,7 @@ WEIGHTS_IN_WORDS = {
     "unknown": "names that no source mentions",
     "unstated": "amounts that no source states",
     "unspoken": "units that no evidence uses",
+    "unused": "words that the corpus never uses",
     "opposed": "words whose opposite the evidence has",
 }
 _SAME = 0.1
