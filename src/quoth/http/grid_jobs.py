@@ -35,7 +35,7 @@ from quoth.search.question_files import question_of
 
 FILES = tuple(f"grid{suffix}" for suffix in FORMATS)
 """The files of a finished grid."""
-MOST_WAITING = 20
+MOST_WAITING = 200
 _MOST_STORED = 100
 _REQUEST, _STATE, _BEGUN = "request.json", "state.json", "begun"
 _ID = re.compile(r"[0-9]{17}-[0-9a-f]{12}")
