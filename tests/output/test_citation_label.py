@@ -82,6 +82,8 @@ def test_two_documents_with_one_name_are_told_apart() -> None:
         ("Clause 3", "§3"),
         ("ARTICLE VII USE RESTRICTIONS", "Article VII"),
         ("Exhibit B", "Exhibit B"),
+        ("Rule 2. Assessments and Collections", "Rule 2"),
+        ("Section 4.2(b) Gates", "§4.2(b)"),
         ("2019 Results", "2019 Results"),
         ("10 tips for sowing", "10 tips for sowing"),
         ("2.5 cm deep furrows", "2.5 cm deep furrows"),

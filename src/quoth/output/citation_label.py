@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from quoth.documents.titles import title_key
 from quoth.language.graphemes import parts_grapheme
-from quoth.language.headings import LABELLED
-from quoth.language.numbering import label_name
+from quoth.language.numbering import ITEM, LABEL, NUMBER, label_name
 from quoth.language.quantities import quantities
 from quoth.types import Citation
 
@@ -16,6 +15,7 @@ _LONGEST_NAME = 44
 _LONGEST_HEADING = 24
 _ELLIPSIS = "…"
 _NUMBERED = re.compile(r"(?P<number>(?:\d{1,3}|[A-Z])(?:\.\d{1,3})+|\d{1,3}(?=[.)]))[.)]?\s+(?=[^\W\d])")
+_LABELLED = re.compile(rf"(?P<label>{LABEL})\s*(?P<number>{NUMBER}(?:{ITEM})*)")
 _GAP = re.compile(r"\s+|[_-]+(?!\d)")
 """Where a name may be cut: between words, and between the words of a file name."""
 
@@ -54,7 +54,7 @@ def section_label(heading: str) -> str:
     numbered = _NUMBERED.match(line)
     if numbered is not None and not any(amount.span.start == 0 for amount in quantities(line)):
         return f"§{numbered['number']}"
-    if (labelled := LABELLED.match(line)) is not None:
+    if (labelled := _LABELLED.match(line)) is not None:
         kind, number = label_name(labelled["label"]), labelled["number"]
         return f"§{number}" if kind in {"Section", "Clause"} else f"{kind} {number}"
     return shortened(line, _LONGEST_HEADING)
