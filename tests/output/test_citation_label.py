@@ -102,6 +102,7 @@ def test_a_section_is_its_number_or_its_heading(heading: str, short: str) -> Non
         ("Ten words that fit", "Ten words that fit"),
         ("A guide to 2,400 growing degree days and 6.0-7.0 pH", "A guide to 2,400 growing degree days and…"),
         ("LIMEENERGYCO_09_09_1999-EX-10-DISTRIBUTOR_AGREEMENT.txt", "LIMEENERGYCO_09_09_1999-EX-10-DISTRIBUTOR…"),
+        ("Architectural Change Application (Form ARC-1, revised)", "Architectural Change Application…"),
         ("x" * 80, "x" * 43 + "…"),
         ("文" * 80, "文" * 43 + "…"),
         ("دليل زراعة الكانولا في الحوض الشمالي للموسم الشتوي القادم", "دليل زراعة الكانولا في الحوض الشمالي للموسم…"),

@@ -20,6 +20,10 @@ _GAP = re.compile(r"\s+|[_-]+(?!\d)")
 """Where a name may be cut: between words, and between the words of a file name."""
 
 
+_UNCLOSED = re.compile(r"(?<=\S)\s+[(\[][^)\]]*\Z")
+"""A bracket that a cut leaves open."""
+
+
 def source_labels(citations: Sequence[Citation]) -> list[str]:
     """Return a label for each citation: name, section and page. Different documents never have the same name."""
     names = {cited.sentence.doc_id: _name(cited) for cited in citations}
@@ -67,7 +71,7 @@ def shortened(text: str, most: int) -> str:
         return line
     gaps = [gap.start() for gap in _GAP.finditer(line, most // 2, most)]
     cut = gaps[-1] if gaps else next(at for at in range(most - 1, -1, -1) if not parts_grapheme(line, at))
-    return line[:cut].rstrip(" ,;:.–—-&_") + _ELLIPSIS
+    return _UNCLOSED.sub("", line[:cut]).rstrip(" ,;:.–—-&_") + _ELLIPSIS
 
 
 def printable(text: str) -> str:
