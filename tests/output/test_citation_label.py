@@ -65,9 +65,13 @@ def test_two_documents_with_one_name_are_told_apart() -> None:
     first, second = cited(f"{title}North", doc_id="x/north.md"), cited(f"{title}South", doc_id="x/south.md")
 
     assert source_labels([first, second, first]) == [
-        "Declaration of Covenants, Conditions, and… (north.md)",
-        "Declaration of Covenants, Conditions, and… (south.md)",
-        "Declaration of Covenants, Conditions, and… (north.md)",
+        "Declaration of Covenants, Conditions, and… (x/north.md)",
+        "Declaration of Covenants, Conditions, and… (x/south.md)",
+        "Declaration of Covenants, Conditions, and… (x/north.md)",
+    ]
+    assert source_labels([cited(doc_id="a/guide.md"), cited(doc_id=f"{'b' * 50}/guide.md")]) == [
+        "guide.md (a/guide.md)",
+        f"guide.md (…{'b' * 34}/guide.md)",
     ]
     assert label(first, first) == "Declaration of Covenants, Conditions, and…"
 

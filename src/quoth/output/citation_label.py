@@ -18,14 +18,12 @@ _NUMBERED = re.compile(r"(?P<number>(?:\d{1,3}|[A-Z])(?:\.\d{1,3})+|\d{1,3}(?=[.
 _LABELLED = re.compile(rf"(?P<label>{LABEL})\s*(?P<number>{NUMBER}(?:{ITEM})*)")
 _GAP = re.compile(r"\s+|[_-]+(?!\d)")
 """Where a name may be cut: between words, and between the words of a file name."""
-
-
 _UNCLOSED = re.compile(r"(?<=\S)\s+[(\[][^)\]]*\Z")
 """A bracket that a cut leaves open."""
 
 
 def source_labels(citations: Sequence[Citation]) -> list[str]:
-    """Return a label for each citation: name, section and page. Different documents never have the same name."""
+    """Return a label for each citation: name, section and page; documents of the same name with their ids."""
     names = {cited.sentence.doc_id: _name(cited) for cited in citations}
     known = list(names.values())
     return [_label(cited, names[cited.sentence.doc_id], known) for cited in citations]
@@ -34,7 +32,8 @@ def source_labels(citations: Sequence[Citation]) -> list[str]:
 def _label(citation: Citation, name: str, known: Sequence[str]) -> str:
     sentence = citation.sentence
     if known.count(name) > 1:
-        name = f"{name} ({shortened(_file_name(citation), _LONGEST_NAME)})"
+        path = printable(sentence.doc_id)
+        name = f"{name} ({path if len(path) <= _LONGEST_NAME else _ELLIPSIS + path[1 - _LONGEST_NAME :]})"
     heading = sentence.section[-1] if sentence.section else ""
     is_title = title_key(heading) == title_key(citation.metadata.title or "")
     page = f"p. {sentence.page}" if sentence.page else ""
