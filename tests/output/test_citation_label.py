@@ -66,9 +66,13 @@ def test_two_documents_with_one_name_are_told_apart() -> None:
     first, second = cited(f"{title}North", doc_id="x/north.md"), cited(f"{title}South", doc_id="x/south.md")
 
     assert source_labels([first, second, first]) == [
-        "Declaration of Covenants, Conditions, and… (north.md)",
-        "Declaration of Covenants, Conditions, and… (south.md)",
-        "Declaration of Covenants, Conditions, and… (north.md)",
+        "Declaration of Covenants, Conditions, and… (x/north.md)",
+        "Declaration of Covenants, Conditions, and… (x/south.md)",
+        "Declaration of Covenants, Conditions, and… (x/north.md)",
+    ]
+    assert source_labels([cited(doc_id="a/guide.md"), cited(doc_id=f"{'b' * 50}/guide.md")]) == [
+        "guide.md (a/guide.md)",
+        f"guide.md (…{'b' * 34}/guide.md)",
     ]
     assert label(first, first) == "Declaration of Covenants, Conditions, and…"
 
@@ -83,6 +87,8 @@ def test_two_documents_with_one_name_are_told_apart() -> None:
         ("Clause 3", "§3"),
         ("ARTICLE VII USE RESTRICTIONS", "Article VII"),
         ("Exhibit B", "Exhibit B"),
+        ("Rule 2. Assessments and Collections", "Rule 2"),
+        ("Section 4.2(b) Gates", "§4.2(b)"),
         ("2019 Results", "2019 Results"),
         ("10 tips for sowing", "10 tips for sowing"),
         ("2.5 cm deep furrows", "2.5 cm deep furrows"),
@@ -101,6 +107,7 @@ def test_a_section_is_its_number_or_its_heading(heading: str, short: str) -> Non
         ("Ten words that fit", "Ten words that fit"),
         ("A guide to 2,400 growing degree days and 6.0-7.0 pH", "A guide to 2,400 growing degree days and…"),
         ("LIMEENERGYCO_09_09_1999-EX-10-DISTRIBUTOR_AGREEMENT.txt", "LIMEENERGYCO_09_09_1999-EX-10-DISTRIBUTOR…"),
+        ("Architectural Change Application (Form ARC-1, revised)", "Architectural Change Application…"),
         ("x" * 80, "x" * 43 + "…"),
         ("文" * 80, "文" * 43 + "…"),
         ("دليل زراعة الكانولا في الحوض الشمالي للموسم الشتوي القادم", "دليل زراعة الكانولا في الحوض الشمالي للموسم…"),

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from quoth.documents.titles import title_key
 from quoth.language.graphemes import parts_grapheme
-from quoth.language.headings import LABELLED
-from quoth.language.numbering import label_name
+from quoth.language.numbering import ITEM, LABEL, NUMBER, label_name
 from quoth.language.quantities import quantities
 from quoth.types import Citation
 
@@ -16,12 +15,15 @@ _LONGEST_NAME = 44
 _LONGEST_HEADING = 24
 _ELLIPSIS = "…"
 _NUMBERED = re.compile(r"(?P<number>(?:\d{1,3}|[A-Z])(?:\.\d{1,3})+|\d{1,3}(?=[.)]))[.)]?\s+(?=[^\W\d])")
+_LABELLED = re.compile(rf"(?P<label>{LABEL})\s*(?P<number>{NUMBER}(?:{ITEM})*)")
 _GAP = re.compile(r"\s+|[_-]+(?!\d)")
 """Where a name may be cut: between words, and between the words of a file name."""
+_UNCLOSED = re.compile(r"(?<=\S)\s+[(\[][^)\]]*\Z")
+"""A bracket that a cut leaves open."""
 
 
 def source_labels(citations: Sequence[Citation]) -> list[str]:
-    """Return a label for each citation: name, section and page. Different documents never have the same name."""
+    """Return a label for each citation: name, section and page; documents of the same name with their ids."""
     names = {cited.sentence.doc_id: _name(cited) for cited in citations}
     known = list(names.values())
     return [_label(cited, names[cited.sentence.doc_id], known) for cited in citations]
@@ -30,7 +32,8 @@ def source_labels(citations: Sequence[Citation]) -> list[str]:
 def _label(citation: Citation, name: str, known: Sequence[str]) -> str:
     sentence = citation.sentence
     if known.count(name) > 1:
-        name = f"{name} ({shortened(_file_name(citation), _LONGEST_NAME)})"
+        path = printable(sentence.doc_id)
+        name = f"{name} ({path if len(path) <= _LONGEST_NAME else _ELLIPSIS + path[1 - _LONGEST_NAME :]})"
     heading = sentence.section[-1] if sentence.section else ""
     is_title = title_key(heading) == title_key(citation.metadata.title or "")
     page = f"p. {sentence.page}" if sentence.page else ""
@@ -54,7 +57,7 @@ def section_label(heading: str) -> str:
     numbered = _NUMBERED.match(line)
     if numbered is not None and not any(amount.span.start == 0 for amount in quantities(line)):
         return f"§{numbered['number']}"
-    if (labelled := LABELLED.match(line)) is not None:
+    if (labelled := _LABELLED.match(line)) is not None:
         kind, number = label_name(labelled["label"]), labelled["number"]
         return f"§{number}" if kind in {"Section", "Clause"} else f"{kind} {number}"
     return shortened(line, _LONGEST_HEADING)
@@ -67,7 +70,7 @@ def shortened(text: str, most: int) -> str:
         return line
     gaps = [gap.start() for gap in _GAP.finditer(line, most // 2, most)]
     cut = gaps[-1] if gaps else next(at for at in range(most - 1, -1, -1) if not parts_grapheme(line, at))
-    return line[:cut].rstrip(" ,;:.–—-&_") + _ELLIPSIS
+    return _UNCLOSED.sub("", line[:cut]).rstrip(" ,;:.–—-&_") + _ELLIPSIS
 
 
 def printable(text: str) -> str:
