@@ -65,7 +65,7 @@ def unknown_entity(case: Case) -> Objection | None:
         nearest = any(in_corpus(entity, reader) for entity in group)
         return _not_mentioned([group[0].text], "the documents that come nearest" if nearest else _searched(case))
     likely = case.confidence >= case.threshold
-    unused = () if likely and not case.doubtful else doubts.strange if likely else doubts.telling
+    unused = () if likely and not case.doubtful else doubts.presumed if likely else doubts.telling
     return _not_mentioned(unused, _searched(case)) if unused else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from quoth.language.asked_quantities import asked_units, speaks_in
@@ -40,13 +40,15 @@ class Sources:
 class Doubts:
     """The entities, each with its synonyms, and the quantities that no source mentions; the units that none uses.
 
-    `unused` are words of the question that the corpus never uses, and `unused_names` the names that hold one of them.
+    `unused` are words of the question that the corpus, as filtered, never uses, and `unused_names` the names that hold
+    one of them. `strange` are those that English hardly knows, if the corpus does not use them elsewhere either.
     `opposed` are words of the question, each with the opposite that the evidence has instead.
     """
 
     unknown: tuple[tuple[Entity, ...], ...]
     unused: tuple[str, ...]
     unused_names: tuple[tuple[Entity, ...], ...]
+    strange: tuple[str, ...]
     unstated: tuple[str, ...]
     unspoken_units: tuple[str, ...]
     opposed: tuple[tuple[str, str], ...]
@@ -54,17 +56,17 @@ class Doubts:
     @property
     def telling(self) -> tuple[str, ...]:
         """The names that are never used, and the other words that are rare enough to be worth naming."""
-        return self._unused(TELLING)
+        return self._named([word for word in self.unused if rarity(word) >= TELLING])
 
     @property
-    def strange(self) -> tuple[str, ...]:
-        """The names that are never used, and the other words that English hardly knows, whatever their case."""
-        return self._unused(STRANGE)
+    def presumed(self) -> tuple[str, ...]:
+        """The names that are never used, and the strange words, which are taken for names whatever their case."""
+        return self._named(self.strange)
 
-    def _unused(self, least: float) -> tuple[str, ...]:
+    def _named(self, rare: Sequence[str]) -> tuple[str, ...]:
         names = {word: group[0].text for group in self.unused_names for word in group[0].words}
         named = ((names.get(singular(fold(word))), word) for word in self.unused)
-        return tuple(dict.fromkeys(name or word for name, word in named if name or rarity(word) >= least))
+        return tuple(dict.fromkeys(name or word for name, word in named if name or word in rare))
 
     @property
     def features(self) -> dict[str, float]:
@@ -78,7 +80,7 @@ class Doubts:
         }
 
 
-NO_DOUBTS = Doubts((), (), (), (), (), ())
+NO_DOUBTS = Doubts((), (), (), (), (), (), ())
 
 
 def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
@@ -86,10 +88,13 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
     asked = asked_units(analysis.question.text) if quoted else ()
     unknown, unused = _never_mentioned(analysis, sources)
     words = names_of_unused_words(analysis)
+    rarest = [word for word in unused if rarity(word) >= STRANGE]
+    anywhere = sources.reader.frequencies(rarest)
     return Doubts(
         unknown=tuple(group for group in unknown if group not in words),
         unused=unused,
         unused_names=tuple(group for group in unknown if group in words),
+        strange=tuple(word for word in rarest if not anywhere[word]),
         unstated=tuple(_unstated_quantities(analysis, sources)),
         unspoken_units=tuple(unit for unit, dimension in asked if not speaks_in(quoted, dimension)),
         # The best sentence alone: what others say besides may hold any word.
