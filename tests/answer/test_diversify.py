@@ -477,3 +477,64 @@ def test_the_best_sentence_of_a_part_supports_however_sure_another_part_is() -> 
     tests = sentence_tests([sure, less_sure, other], analysis, parts, engine)
 
     assert [tests.supports(item) for item in (sure, less_sure, other)] == [True, True, False]
+
+
+def test_a_list_comes_whole_even_beyond_the_limit() -> None:
+    lead, first, second = in_a_row("Sow so:", "shallow;", "early.")
+    page = Page([lead, first, second], parts={lead.id: Parts((first, second), ())})
+    evidence = completed([ranked(lead, 0.9)], page, sure=1, limit=1, answers={lead.id})
+
+    assert [(one.sentence, one.companion_of, one.role) for one in evidence] == [
+        (lead, None, QuoteRole.ANSWER),
+        (first, lead.id, QuoteRole.CONTEXT),
+        (second, lead.id, QuoteRole.CONTEXT),
+    ]
+
+
+def test_a_clause_from_elsewhere_comes_only_where_it_fits() -> None:
+    rule, exception = in_a_row("Sow in May.", "Rye is sown in fall, notwithstanding Section 1.")
+    page = Page([rule, exception], parts={rule.id: Parts((), (exception,))})
+
+    assert len(completed([ranked(rule, 0.9)], page, sure=1, limit=1)) == 1
+    assert [one.companion_of for one in completed([ranked(rule, 0.9)], page, sure=1, limit=2)] == [None, rule.id]
+
+
+def test_items_that_share_a_lead_stand_together() -> None:
+    lead = Quote(Span(0, 7), "Sow so:")
+    first, second = (replace(one, lead=lead) for one in in_a_row("shallow;", "early."))
+    evidence = completed([ranked(second, 0.9), ranked(first, 0.8)], Page([first, second]), sure=1, limit=6)
+
+    assert [(one.sentence, one.companion_of) for one in evidence] == [(second, None), (first, second.id)]
+
+
+def test_the_sentences_around_an_answer_are_its_context_where_nothing_better_was_found() -> None:
+    found = tuple(scored(0.9, 0.15, 0.05))
+    around = sentence("Beside it.", 900)
+    selection = select(
+        found,
+        at_angles(0.0, 0.0),
+        tests=replace(FROM_A_QUARTER, complements=lambda one: one.fused >= 0.03),
+        sub_evidence=[],
+        places=only_here,
+        clauses=Page(background=[around]),
+        settings=SelectionSettings(min_support=3),
+    )
+
+    assert [one.sentence for one in selection.evidence] == [found[0].sentence, found[1].sentence, around]
+    assert [one.role for one in selection.evidence] == [QuoteRole.ANSWER, QuoteRole.CONTEXT, QuoteRole.CONTEXT]
+
+
+def test_equal_sentences_are_quoted_once_with_their_other_places() -> None:
+    found = tuple(scored(0.9, 0.85, 0.8))
+    here, there, other = (one.sentence for one in found)
+    selection = select(
+        found,
+        at_angles(0.0, 0.0),
+        tests=FROM_A_QUARTER,
+        sub_evidence=[],
+        places=lambda one: (there, here) if one in (here, there) else (one,),
+        clauses=Page(),
+        settings=SelectionSettings(),
+    )
+
+    assert [(one.sentence, one.also) for one in selection.evidence] == [(there, (here,)), (other, ())]

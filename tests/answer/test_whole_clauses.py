@@ -77,6 +77,16 @@ def test_every_part_of_a_unit_is_an_exact_slice(case: dict[str, Any], libraries:
         assert citation.sentence.kind.evidence
 
 
+def test_the_terminal_leads_with_the_answer_names_other_places_and_marks_context(libraries: dict[str, Quoth]) -> None:
+    question = "How high may a garden wall be in district R-2?"
+    ran = run("ask", question, "--index", libraries["zoning"].location, variables=MINILM)
+    words = _words(ran.data.decode())
+
+    assert words.startswith("No garden wall shall exceed")
+    assert "also in §9.1.3, §9.3.3" in words
+    assert words.count("· context") == 1 and words.index("· context") > words.index("Notwithstanding")
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [

@@ -44,6 +44,13 @@ def test_decisions_are_those_counted_by_hand() -> None:
     assert (found["redundancy_before"], found["redundancy_after"]) == (0.5, 0.25)
 
 
+def test_quotes_that_are_only_context_count_against_the_precision_of_all_quotes_alone() -> None:
+    background = replace(quote(0, 5), role="context")
+    found = figures([answer(item("1", GOLD), 0.9, quote(10, 20), background)])
+
+    assert (found["quote_precision"], found["answer_quote_precision"]) == (0.5, 1.0)
+
+
 def test_the_confidence_is_measured_over_all_questions() -> None:
     found = figures(six())
 

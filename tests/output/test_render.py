@@ -150,6 +150,22 @@ def test_a_lead_and_a_companion_are_shown() -> None:
     assert result["companion_of"] == "a.md:0-4"
 
 
+def test_the_other_places_of_a_quote_are_exact_quotes_too() -> None:
+    place = replace(SENTENCE, quote=Quote(Span(40, 54), "Sow at 2.5 cm."), section=("Rye",))
+
+    assert citation_json(replace(PLAIN, also=(place,)))["also"] == [
+        {
+            "text": "Sow at 2.5 cm.",
+            "doc_id": "canola/guide.md",
+            "start": 40,
+            "end": 54,
+            "section": ["Rye"],
+            "page": None,
+        }
+    ]
+    assert "also" not in citation_json(PLAIN)
+
+
 def test_in_governance_a_sentence_carries_what_its_document_is_worth() -> None:
     result = citation_json(replace(PLAIN, authority="binding"))
 

@@ -9,7 +9,7 @@ from quoth.answer.doubts import Doubts, Sources, in_corpus
 from quoth.domain.authority import is_superseded
 from quoth.language.quantities import quantities
 from quoth.language.words import listed
-from quoth.types import NO_FILTERS, Analysis, Confidence, Objection, Ranked, Reason, Selection
+from quoth.types import NO_FILTERS, Analysis, Confidence, Objection, QuoteRole, Ranked, Reason, Selection
 
 SURE = 0.7
 """The confidence from which a doubt no longer matters: in answers as sure as that, the doubt was mostly mistaken."""
@@ -128,7 +128,7 @@ def low_confidence(case: Case) -> Objection | None:
 
 def superseded_only(case: Case) -> Objection | None:
     metadata = {document.id: document.metadata for document in case.sources.documents}
-    sentences = case.sources.quoted
+    sentences = [item.sentence for item in case.selection.evidence if item.role is QuoteRole.ANSWER]
     if sentences and all(is_superseded(metadata[sentence.doc_id], sentence.section) for sentence in sentences):
         return Objection(Reason.SUPERSEDED_ONLY, "Every sentence found has been replaced by a later document.")
     return None

@@ -40,7 +40,7 @@ def equal_clauses(
     """Return the sentences of `found` (best first) that equal `chosen`: the one to quote, then the others by place.
 
     The question may name a place: then the clause is quoted whose headings hold most of its words. A place that is no
-    longer in force does not stand beside one that is.
+    longer in force does not stand beside one that is, nor in its stead.
     """
     words, length = clause_words(chosen), len(chosen.text)
     alike = (other for other in found if abs(len(other.text) - length) <= length // 5)
@@ -52,7 +52,7 @@ def equal_clauses(
     def named(sentence: Sentence) -> int:
         return len(asked & set(index_terms("\n".join(sentence.section)).split()))
 
-    valid = [other for other in equal.values() if in_force(other) or not in_force(chosen)]
+    valid = list(filter(in_force, equal.values())) or list(equal.values())
     first = max(valid, key=named)
     others = (other for other in valid if other is not first)
     by_place = sorted(others, key=lambda other: (other.doc_id != first.doc_id, other.doc_id, other.quote.span))

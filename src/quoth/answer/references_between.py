@@ -74,12 +74,17 @@ def _clause(restriction: Restriction, sentence: Sentence, source: SourceText) ->
 
 
 def _item(inside: Sequence[Sentence], item: str, source: SourceText) -> Sequence[Sentence]:
-    """Return the sentence that opens with the last label of `(b)(i)`, behind those that open with the labels before."""
+    """Return the sentence that opens with the last label of `(b)(i)`, behind those that open with the labels before.
+
+    None where several open with the first label: then the section holds several lists, or is not divided at all.
+    """
     at = -1
     for label in _ITEM_LABEL.findall(item):
         opens = re.compile(rf"\W*{re.escape(label)}[.)]", re.IGNORECASE)
-        places = (place for place in range(at + 1, len(inside)) if opens.match(_opening(inside[place], source)))
-        at = next(places, len(inside))
+        places = [place for place in range(at + 1, len(inside)) if opens.match(_opening(inside[place], source))]
+        if not places or (at < 0 and len(places) > 1):
+            return ()
+        at = places[0]
     return inside[at : at + 1]
 
 

@@ -29,6 +29,7 @@ from quoth.types import (
     Retrieval,
     RetrieveResult,
     Sentence,
+    Span,
     Status,
 )
 
@@ -96,15 +97,17 @@ def print_outcome(outcome: Outcome, *, offsets: bool = False) -> None:
 
 
 def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
-    """Sort best first, but a sentence and its companions in document order."""
+    """Sort best first, but a sentence and its companions in document order; those from other sections come last."""
     places = {citation.sentence.id: place for place, citation in enumerate(citations)}
-    return sorted(
-        citations,
-        key=lambda citation: (
-            places.get(citation.companion_of or citation.sentence.id, places[citation.sentence.id]),
-            citation.sentence.quote.span,
-        ),
-    )
+
+    def order(citation: Citation) -> tuple[int, bool, Span]:
+        sentence = citation.sentence
+        place = places.get(citation.companion_of or sentence.id, places[sentence.id])
+        head = citations[place].sentence
+        elsewhere = (sentence.doc_id, sentence.section) != (head.doc_id, head.section)
+        return place, elsewhere, sentence.quote.span
+
+    return sorted(citations, key=order)
 
 
 def _print_citations(citations: Sequence[Citation], *, offsets: bool) -> None:

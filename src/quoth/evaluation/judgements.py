@@ -273,7 +273,8 @@ def stages_of(asked: AskResult, item: LabelledQuestion) -> StageRanks:
     }
     absent = _WITHOUT.get(asked.outcome.notes.retriever)
     plain = sorted(trace.ranked, key=lambda ranked: (-ranked.relevance, _place(ranked.sentence)))
-    own = [evidence.sentence for evidence in trace.selection.evidence if evidence.role is QuoteRole.ANSWER]
+    chosen = (item for item in trace.selection.evidence if item.companion_of is None or item.role is QuoteRole.ANSWER)
+    own = [item.sentence for item in chosen]
     best = [evidence.sentence for evidence in trace.selection.supporting[: len(own)]]
     return StageRanks(
         ranks={name: first_ranks(order, item.gold) for name, order in orders.items() if name != absent},

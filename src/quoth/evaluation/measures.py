@@ -200,7 +200,7 @@ def _answers(judged: Sequence[Judgement], absent: dict[str, str]) -> Iterator[Me
     yield from _overlap(shown, "answers", precise=_given, prefix="answered_", suffix=", answers")
     yield _quote_precision(shown, "quote_precision", "quotes that touch gold")
     answering = [replace(judgement, quotes=tuple(filter(_answers_itself, judgement.quotes))) for judgement in shown]
-    yield _quote_precision(answering, "answer_quote_precision", "quotes with the role answer that touch gold")
+    yield _quote_precision(answering, "answer_quote_precision", "answer quotes that touch gold")
     mean = partial(_mean, judged, "answers", counts=_answered)
     yield mean("sentences_per_answer", "sentences per answer", lambda answer: len(answer.quotes), better="")
     for place, name in enumerate(("before", "after")):

@@ -184,7 +184,12 @@ function place(quote) {
 }
 
 function sameLead(one, quote) {
-  return Boolean(one.lead && quote.lead && one.region !== "table_row") && one.lead.start === quote.lead.start && one.doc_id === quote.doc_id;
+  const listed = one.lead && quote.lead && one.region !== "table_row";
+  return Boolean(listed) && one.lead.start === quote.lead.start && one.doc_id === quote.doc_id;
+}
+
+function withoutLead(one, quote) {
+  return sameLead(one, quote) ? { ...one, lead: null } : one;
 }
 
 // What a companion is to its quote: another item of its list, a clause from elsewhere, or a sentence beside it.
@@ -223,7 +228,7 @@ export function quoteCard(quote, page, { companions = [], extra = null } = {}) {
       "div",
       { class: "companion" },
       readWith(one, quote),
-      quoted(sameLead(one, quote) ? { ...one, lead: null } : one, { href: page.hrefOf(one), open: (from) => page.open(one, from) }),
+      quoted(withoutLead(one, quote), { href: page.hrefOf(one), open: (from) => page.open(one, from) }),
       el("div", { class: "under" }, ocrNote(one), copyMenu(one)),
     ),
   );
