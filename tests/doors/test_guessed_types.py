@@ -46,7 +46,7 @@ def test_an_answer_says_that_the_authority_is_guessed(index: Path) -> None:
     (quote,) = run("ask", QUESTION, "--index", index, "--json", *SHOW).object["answer_sentences"]
 
     assert (quote["document_type"], quote["authority"], quote["authority_guessed"]) == ("bylaws", "binding", True)
-    assert "[binding, guessed]" in " ".join(run("ask", QUESTION, "--index", index, *SHOW).text.split())
+    assert "· binding, guessed" in " ".join(run("ask", QUESTION, "--index", index, *SHOW).text.split())
 
 
 def test_a_retrieval_and_its_context_say_it_too(index: Path) -> None:

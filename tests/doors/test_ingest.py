@@ -100,7 +100,7 @@ def test_a_document_may_have_any_name(tmp_path: Path, name: str) -> None:
     write_files(tmp_path / "corpus", {f"folder/{name}": CANOLA})
 
     assert run("ingest", tmp_path / "corpus", "--index", tmp_path / "index").code == 0
-    assert f"folder/{name}[0:{len(CANOLA)}]" in run("ask", CANOLA, "--index", tmp_path / "index").text
+    assert f"folder/{name}[0:{len(CANOLA)}]" in run("ask", CANOLA, "--index", tmp_path / "index", "--offsets").text
     assert run("show", f"folder/{name}", "--text", "--index", tmp_path / "index").text == CANOLA
     assert name in run("docs", "--index", tmp_path / "index").text
     assert run("export", tmp_path / "out", "--index", tmp_path / "index").code == 0

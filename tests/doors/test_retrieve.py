@@ -143,7 +143,7 @@ def test_the_terminal_shows_badges_labels_and_conflicts(rules: Path) -> None:
 def test_an_answer_shows_where_its_rule_stands_and_what_it_is_worth(rules: Path) -> None:
     text = run("ask", QUESTION, "--index", rules / "index").text
 
-    assert "First Amendment, Section 1 [binding]" in text
+    assert "First Amendment, §1 · binding" in text
     assert "Conflict about" in text
 
 
