@@ -85,10 +85,11 @@ def why(
     about: Metadata = ABOUT,
     supporting: Sequence[Sentence] = (),
     profile: str = "agriculture",
+    score: float = 0.5,
 ) -> str:
     found = sentence(one) if isinstance(one, str) else one
     rest = (None, None, None, None, found.text, None, QuoteRole.CONTEXT, (), ())
-    citation = Citation(found, 0.5, "", about, *rest)
+    citation = Citation(found, score, "", about, *rest)
     asked = case(question, found.text, profile=profile, supporting=supporting)
     return why_not(citation, asked, analysis=asked.analysis, objection=objection, profile=load_profile(profile))
 
@@ -157,6 +158,7 @@ def test_where_every_word_is_there_the_check_decides_what_is_said() -> None:
     assert why("Which hives need bees?", near, objection=too_few) == (
         "It may be about the question, but it is not sure to answer it."
     )
+    assert why("Which hives need bees?", near, objection=too_few, score=0.05) == "It is unlikely to answer it."
 
 
 def test_what_has_been_replaced_says_by_what() -> None:

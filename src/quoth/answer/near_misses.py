@@ -22,6 +22,8 @@ from quoth.search.question_analysis import mentioned_values
 from quoth.types import Analysis, Citation, Entity, EntityKind, Objection, Reason, Sentence
 
 _MOST_WORDS = 3
+_UNLIKELY = 0.1
+"""The probability of an answer below which a sentence is said to be an unlikely one."""
 
 
 def missing(case: Case, analysis: Analysis, sub_questions: Sequence[str]) -> tuple[str, ...]:
@@ -50,7 +52,8 @@ def why_not(citation: Citation, case: Case, *, analysis: Analysis, objection: Ob
     supporting = {candidate.sentence.id for candidate in case.selection.supporting}
     if objection.reason is Reason.INSUFFICIENT_SUPPORT and sentence.id in supporting:
         return "It supports an answer, but not enough other sentences do."
-    return "It may be about the question, but it is not sure to answer it."
+    likely = citation.score >= _UNLIKELY
+    return f"It {'may be about the question, but it is not sure' if likely else 'is unlikely'} to answer it."
 
 
 def _other_name(
