@@ -123,7 +123,7 @@ def test_hostile_text_is_only_text(page: Page, service: Service, question: str, 
     assert words.text_content() == quoted
     assert text in quoted
     assert words.evaluate("node => getComputedStyle(node).unicodeBidi") == "isolate"
-    expect(page.locator("ol.quotes cite").first).to_have_text("<img src=x onerror=alert(3)> Harbour")
+    expect(page.locator("ol.quotes cite").first).to_have_text("<img src=x onerror=alert(3)> Harbour, <b>Harbour</b>")
     assert has_no_sideways_scroll(page)
     reader = open_quote(page, 0)
     assert reader.locator("mark").text_content() == quoted

@@ -34,7 +34,7 @@ def test_documents_are_uploaded_asked_and_removed(new_page: NewPage, keyed: Serv
     page.keyboard.type("How long may the leash of a ferret be?")
     page.keyboard.press("Enter")
     expect(page.locator("ol.quotes .words")).to_have_text(FERRET)
-    expect(page.locator("ol.quotes cite")).to_have_text("Pet Rules")
+    expect(page.locator("ol.quotes cite")).to_have_text("Pet Rules, Pets")
 
     page.get_by_role("link", name="Documents").click()
     page.get_by_role("button", name="Remove Pet Rules").click()
