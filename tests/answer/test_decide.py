@@ -165,7 +165,7 @@ def test_an_opposite_is_named_below_a_sure_confidence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "terms", "sure"), [(0.7, {"support": 1.0}, True), (0.69, {"support": 1.0}, False), (0.9, {}, False)]
+    ("value", "terms", "sure"), [(0.8, {"support": 1.0}, True), (0.79, {"support": 1.0}, False), (0.9, {}, False)]
 )
 def test_only_a_high_probability_is_sure(value: float, terms: dict[str, float], *, sure: bool) -> None:
     assert is_sure(Confidence(value, {}, terms)) is sure

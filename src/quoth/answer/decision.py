@@ -11,7 +11,7 @@ from quoth.language.quantities import quantities
 from quoth.language.words import listed
 from quoth.types import NO_FILTERS, Analysis, Confidence, Objection, QuoteRole, Ranked, Reason, Selection
 
-SURE = 0.7
+SURE = 0.8
 """The confidence from which a doubt no longer matters: in answers as sure as that, the doubt was mostly mistaken."""
 
 
