@@ -36,6 +36,7 @@ DECISIONS = {
     "false_answer_rate": "answered, of the unanswerable",
     "answer_risk": "wrong, of the answers",
     "quote_precision": "quotes that touch gold",
+    "answer_quote_precision": "`answer` quotes that touch gold",
     "ece": "calibration error",
 }
 TABLES: dict[str, tuple[Mapping[str, Mapping[str, Any]], Mapping[str, str]]] = {
