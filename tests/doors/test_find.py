@@ -20,7 +20,7 @@ from quoth.mcp.tools import tools_for
 from quoth.output.json_schema import object_schema
 from quoth.output.match_json import FoundJson, MatchCountJson, MatchJson
 
-from .command_line import PATIENCE, Ran, failed, run, start, write_files
+from .command_line import PATIENCE, Ran, environment, failed, run, start, write_files
 from .http.serving import opened, plan
 from .small_corpus import SmallCorpus
 
@@ -195,7 +195,8 @@ def test_no_model_is_loaded(index: Path) -> None:
         "heavy = [name for name in ('onnxruntime', 'tokenizers', 'faiss', 'rich') if name in sys.modules]\n"
         "print(*heavy, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(index)], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code, str(index)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment({}))
 
     assert done.stderr.splitlines() == ["8 matches in 3 documents", ""]
 
