@@ -50,7 +50,9 @@ SAVE_EVERY, JUDGE_EVERY = 100, 1000
 _PROCESSOR = Path("/proc/cpuinfo")
 HAS_BFLOAT16 = _PROCESSOR.is_file() and "avx512_bf16" in _PROCESSOR.read_text()
 """Whether this processor multiplies in bfloat16; others would only imitate it, slower than single precision."""
+HELD_OUT = {"written": 120}
 HELD_OUT_A_SET = 20
+"""How many held-out questions of a set are judged, where `HELD_OUT` does not say it."""
 
 SHARES = {  # how often a set is seen in one pass: strong labels more often, weak or easy ones less
     "adversarialqa_passages": 0.3,
@@ -72,6 +74,7 @@ SHARES = {  # how often a set is seen in one pass: strong labels more often, wea
     "squad2_rhine": 2.0,
     "strategyqa_facts": 0.3,
     "tatqa": 1.0,
+    "written": 5.0,
     "xquad_en": 1.0,
 }
 
@@ -103,7 +106,7 @@ def main() -> int:
     tokenizer = PairTokenizer(options.work / "base" / "tokenizer.json")
     rows = load_rows(options.work / "data")
     groups = [group for name, share in SHARES.items() for group in shared(rows[name, "train"], share)]
-    judged = [group for name in SHARES for group in rows[name, "held_out"][:HELD_OUT_A_SET]]
+    judged = [group for name in SHARES for group in rows[name, "held_out"][: HELD_OUT.get(name, HELD_OUT_A_SET)]]
     run = Run(options.work / "run", ReaderNetwork.from_base(options.work / "base", options.start))
     print(f"{len(groups)} groups a pass, {len(judged)} held out; step {run.step} of {options.steps}", flush=True)
     if run.step == 0:
@@ -197,10 +200,13 @@ class Run:
 
 
 def load_rows(data: Path) -> dict[tuple[str, str], list[Group]]:
-    """Return the groups of each set and split; the made ones of a set stand in files of their own beside it."""
+    """Return the groups of each set and split; the made ones of a set stand in files of their own beside it.
+
+    What was written on passages of any set is a set of its own.
+    """
     rows: dict[tuple[str, str], list[Group]] = defaultdict(list)
     for path in sorted(data.glob("*.jsonl")):
-        name = path.name.split(".")[0]
+        name = "written" if ".written." in path.name else path.name.split(".")[0]
         for row in read(path):
             if row["candidates"]:
                 rows[name, row["split"]].append(group_of(name, row))
