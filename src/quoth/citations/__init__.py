@@ -1,0 +1,1 @@
+"""Keep a quote checkable after it left the program."""

@@ -1,0 +1,94 @@
+"""Read saved receipts: files of one JSON object, or of one on each line. What is not as it was made is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quoth.citations import verify_receipt
+from quoth.citations.anchoring import QuotedPlace
+from quoth.citations.verify_receipt import MOST_BYTES, Receipt, ReceiptFault
+from quoth.errors import QuothError
+from quoth.types import Span
+
+ENDINGS = frozenset({".json", ".jsonl"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptQuote:
+    """A quote of a receipt. `receipt` is the name of the receipt, `number` counts its quotes from 1."""
+
+    receipt: str
+    number: int
+    question: str
+    doc_id: str
+    source_sha256: str
+    text_sha256: str
+    section: tuple[str, ...]
+    place: QuotedPlace
+
+
+@dataclass(frozen=True, slots=True)
+class SavedReceipt:
+    """A receipt; `name` is its file, with its number where the file holds several."""
+
+    name: str
+    quotes: tuple[ReceiptQuote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedReceipt:
+    """A file, or one of several receipts in it, that cannot be trusted, and the reason."""
+
+    name: str
+    why: str
+
+
+def read_receipts(path: Path) -> Iterator[SavedReceipt | RefusedReceipt]:
+    """Yield the receipts of a file, or of the files below a folder that end in .json or .jsonl, in order.
+
+    Raise `QuothError` when there is no such file or folder.
+    """
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+        for file in files:
+            yield from _of_file(file, name=file.relative_to(path).as_posix())
+    elif path.exists():
+        yield from _of_file(path, name=path.name)
+    else:
+        raise QuothError(f"there is no {path}", hint="Give a file of receipts, or a folder with such files.")
+
+
+def _of_file(path: Path, *, name: str) -> Iterator[SavedReceipt | RefusedReceipt]:
+    try:
+        with path.open("rb") as file:
+            receipts = verify_receipt.read_receipts(file.read(MOST_BYTES + 1))
+    except OSError as error:
+        yield RefusedReceipt(name, f"it cannot be read: {error.strerror}")
+        return
+    except ReceiptFault as fault:
+        yield RefusedReceipt(name, str(fault))
+        return
+    for number, receipt in enumerate(receipts, 1):
+        yield saved(receipt, name=name if len(receipts) == 1 else f"{name}, receipt {number}")
+
+
+def saved(receipt: Receipt | ReceiptFault, *, name: str) -> SavedReceipt | RefusedReceipt:
+    """Return a receipt under a name with its quotes, or why there is none."""
+    if isinstance(receipt, ReceiptFault):
+        return RefusedReceipt(name, str(receipt))
+    for number, quote in enumerate(receipt["quotes"], 1):
+        if not quote["quote"].strip():
+            return RefusedReceipt(name, f"quote {number} is blank")
+    question: str = receipt["question"]["text"]
+    quotes = (_quote(quote, name, number, question) for number, quote in enumerate(receipt["quotes"], 1))
+    return SavedReceipt(name, tuple(quotes))
+
+
+def _quote(quote: dict[str, Any], name: str, number: int, question: str) -> ReceiptQuote:
+    cited = quote["document"]
+    place = QuotedPlace(Span(quote["start"], quote["end"]), quote["quote"], quote["before"], quote["after"])
+    hashes = cited["source_sha256"], cited["text_sha256"]
+    return ReceiptQuote(name, number, question, cited["doc_id"], *hashes, tuple(quote["section"]), place)
