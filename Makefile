@@ -80,8 +80,8 @@ lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--all-extras --group dev pyproject.toml requirements/build.in -c requirements/run.txt -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--extra faiss --extra hub --extra mcp --extra msg --extra otel --extra postgres --extra ray --extra serve --extra watch \
-		pyproject.toml requirements/build.in -c requirements/dev.txt -o requirements/image.txt
+		--extra anchor --extra faiss --extra hub --extra mcp --extra msg --extra otel --extra postgres --extra ray --extra serve \
+		--extra watch pyproject.toml requirements/build.in -c requirements/dev.txt -o requirements/image.txt
 
 clean:  ## Remove what the targets made.
 	rm -rf $(VENV) .bench-venv .train-venv build dist .mypy_cache .pytest_cache .ruff_cache

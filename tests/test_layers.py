@@ -19,7 +19,7 @@ LAYERS = (
     ("doors", ("cli", "http", "mcp", "adapters", "cluster", "evaluation", "grid")),
     ("library", ("quoth", "library")),
     ("wiring", ("wiring",)),
-    ("paths and adapters", ("answer", "passages", "documents", "stores", "models", "output")),
+    ("paths and adapters", ("answer", "passages", "documents", "stores", "models", "output", "citations")),
     ("stages", ("search", "domain")),
     ("language", ("language",)),
     ("contract", ("types", "protocols", "errors", "settings", "overrides", "machine")),

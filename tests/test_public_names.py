@@ -52,6 +52,7 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "QuestionError": "question",
         "CalibrationError": "calibration",
         "ModelError": "model",
+        "ReceiptError": "receipt",
         "KeyFault": "key",
         "ClusterFault": "cluster",
         "ProviderFault": "provider",

@@ -36,12 +36,21 @@ class Shot:
     name: str
     corpus: str
     question: str
+    """Of a grid, the questions, one on each line."""
     width: int
     height: int
     dark: bool
     opened: str | None
     """Which view of the reader to open on the first quote: `text`, `page`, or none."""
+    grid: str | None = None
+    """Which documents to ask in a grid; None asks for an answer."""
 
+
+GUIDES = """\
+How deep is it planted?
+Which soil pH is best?
+Which soil temperature does it need at planting?
+At what moisture is it harvested?"""
 
 SHOTS = (
     Shot("answer.png", "agriculture", "How deep should corn be planted?", 1200, 900, dark=False, opened=None),
@@ -49,6 +58,7 @@ SHOTS = (
     Shot("abstention.png", "agriculture", "What seeding rate is recommended for quinoa?", 1200, 900, False, None),
     Shot("conflict.png", "governance", "How high may a fence be in a rear yard?", 1200, 900, False, None),
     Shot("phone-dark.png", "agriculture", "What soil pH is best for growing canola?", 390, 844, dark=True, opened=None),
+    Shot("grid.png", "agriculture", GUIDES, 1264, 920, dark=False, opened=None, grid="*/guide.md"),
 )
 PROFILES = {"agriculture": "agriculture", "governance": "governance", "formats": "general"}
 
@@ -103,15 +113,31 @@ def take(browser: Browser, url: str, shot: Shot, target: Path) -> None:
         device_scale_factor=2 if shot.width < 500 else 1,
     )
     page = context.new_page()
-    page.goto(f"{url}/?{urlencode({'q': shot.question})}")
-    page.wait_for_selector(".outcome")
+    if shot.grid:
+        _make_grid(page, url, shot.question, docs=shot.grid)
+    else:
+        page.goto(f"{url}/?{urlencode({'q': shot.question})}")
+        page.wait_for_selector(".outcome")
     if shot.opened:
         _open(page, shot.opened)
     page.wait_for_load_state("networkidle")
+    page.locator("details.nearest").evaluate_all("folded => folded.forEach((each) => { each.open = true; })")
+    page.mouse.move(0, 0)
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
+    if shot.grid:
+        page.locator("#grid-result").evaluate("node => window.scrollTo(0, node.offsetTop - 16)")
     page.screenshot(path=target)
     context.close()
     _shrink(target)
+
+
+def _make_grid(page: Page, url: str, questions: str, *, docs: str) -> None:
+    """Make a grid, sorted by the confidence of its first question."""
+    page.goto(f"{url}/?view=grid")
+    page.get_by_label("Questions, one on each line").fill(questions)
+    page.get_by_label("Documents: ids").fill(docs)
+    page.get_by_role("button", name="Make the grid").click()
+    page.get_by_role("button", name=questions.splitlines()[0]).click()
 
 
 def _open(page: Page, view: str) -> None:

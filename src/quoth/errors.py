@@ -10,6 +10,7 @@ QuothError
 ├── QuestionError       a question is malformed
 ├── CalibrationError    too few judged questions, or a calibration or fit made for other settings
 ├── ModelError          the model's files are missing or damaged
+├── ReceiptError        a receipt cannot be made, signed or read
 ├── KeyFault            an API key is unknown, or the file of keys cannot be read
 ├── ClusterFault        a cluster cannot be reached, or its nodes differ
 ├── ProviderFault       an outside service failed; questions are answered without it
@@ -109,6 +110,10 @@ class CalibrationError(QuothError):
 
 class ModelError(QuothError):
     code = "model"
+
+
+class ReceiptError(QuothError):
+    code = "receipt"
 
 
 class KeyFault(QuothError):

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from queue import Queue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from quoth.documents.printed_boxes import printed
 from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_profile
@@ -22,7 +22,7 @@ from quoth.language.display import Vocabulary, displayed
 from quoth.overrides import NO_OVERRIDES, Overrides, with_value
 from quoth.protocols import Progress, Reader, Store
 from quoth.search.engine import Engine, Stage, silent
-from quoth.settings import Settings
+from quoth.settings import CalibrationSettings, Settings
 from quoth.types import (
     NO_FILTERS,
     AskResult,
@@ -271,6 +271,32 @@ class Quoth:
             return self.ask(question)
         except QuestionError as error:
             return error
+
+    def receipt(self, result: Mapping[str, Any], *, day: str | None, program: str) -> dict[str, Any]:
+        """Return the receipt of a result of this index, such as a line of a run file; `docs/receipts.md` describes it.
+
+        `day` is that of the receipt, `YYYY-MM-DD`; `program` the name and version of what writes it. Raise
+        `IndexMismatch` when another index or other settings gave the result, and `OffsetMismatch` when it was changed.
+        """
+        from quoth.answer.calibration import threshold_in_force  # questions do not need these
+        from quoth.citations.receipts import Circumstances, parse_result, receipt_of
+
+        parsed = parse_result(result)
+
+        def make(reader: Reader) -> dict[str, Any]:
+            engine = self._engine_for(reader.info)
+            plain = engine.with_settings(replace(engine.settings, calibration=CalibrationSettings()))
+            calibration = (engine if parsed.run_notes.calibrated else plain).settings.calibration
+            circumstances = Circumstances(
+                program=program,
+                day=day,
+                settings=frozenset({engine.settings_digest, plain.settings_digest}),
+                models=engine.models,
+                threshold=threshold_in_force(calibration, plain=engine.thresholds.answer),
+            )
+            return receipt_of(parsed, reader=reader, circumstances=circumstances)
+
+        return self.read(make)
 
     def documents(self) -> tuple[DocumentInfo, ...]:
         """Return every document, except those of shards that do not answer now."""

@@ -193,6 +193,13 @@ class LogSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiptsSettings:
+    """`watch` is a file or a folder of saved receipts: an ingest says which of them quote documents that it changed."""
+
+    watch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceSettings:
     """The limits of `quoth serve` for a request, a key and an upload, and the folder for its own `state`.
 
@@ -266,6 +273,7 @@ class Settings:
     store: StoreSettings = StoreSettings()
     cache: CacheSettings = CacheSettings()
     log: LogSettings = LogSettings()
+    receipts: ReceiptsSettings = ReceiptsSettings()
     service: ServiceSettings = ServiceSettings()
     evidence: EvidenceSettings = EvidenceSettings()
     calibration: CalibrationSettings = CalibrationSettings()
@@ -274,7 +282,7 @@ class Settings:
     def digest(self) -> str:
         """A short hash of the settings that can change an answer; threads, timeouts, keys and prices are left out."""
         values = asdict(self)
-        for section in ("store", "ingest", "cache", "log", "service"):
+        for section in ("store", "ingest", "cache", "log", "receipts", "service"):
             del values[section]
         for name in ("threads", "device", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
             del values["embedding"][name]

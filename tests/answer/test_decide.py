@@ -99,7 +99,7 @@ def case(
     return Case(
         analysis=analysis,
         ranked=ranked,
-        selection=Selection(evidence, ranked if supporting is None else ranked[:1] * supporting, 0.0, 0.0),
+        selection=Selection(evidence, (), ranked if supporting is None else ranked[:1] * supporting, 0.0, 0.0),
         confidence=confidence,
         min_support=3,
         threshold=0.30,

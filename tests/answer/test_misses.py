@@ -62,7 +62,7 @@ def case(question: str, *texts: str, profile: str = "agriculture", supporting: S
     return Case(
         analysis=analysis,
         ranked=ranked,
-        selection=Selection((), ranked, 0.0, 0.0),
+        selection=Selection((), (), ranked, 0.0, 0.0),
         confidence=0.1,
         min_support=1,
         threshold=0.3,

@@ -87,6 +87,39 @@ def test_the_terminal_leads_with_the_answer_names_other_places_and_marks_context
     assert words.count("· context") == 1 and words.index("· context") > words.index("Notwithstanding")
 
 
+def test_a_definition_brings_its_term(tmp_path: Path) -> None:
+    page = tmp_path / "glossary.html"
+    page.write_text(
+        "<h1>Definitions</h1>"
+        "<p><b>Parapet</b></p><p>A low wall at the edge of a roof that keeps people from falling.</p>"
+        "<p><b>Swale</b></p><p>A shallow channel that carries rain water to the street.</p>",
+        encoding="utf-8",
+    )
+    ran = run("ingest", page, "--index", tmp_path / "index", variables=MINILM)
+    assert ran.code == 0, ran.talk
+
+    outcome = Quoth.open(tmp_path / "index").ask("What keeps people from falling off a roof?")
+
+    assert isinstance(outcome, Answer)
+    assert [(citation.sentence.text, citation.role) for citation in outcome.citations] == [
+        ("A low wall at the edge of a roof that keeps people from falling.", QuoteRole.ANSWER),
+        ("Parapet", QuoteRole.CONTEXT),
+    ]
+
+
+def test_what_is_near_stands_beside_the_answer(libraries: dict[str, Quoth]) -> None:
+    outcome = libraries["governance"].ask("How large may a for-sale sign be?")
+
+    assert isinstance(outcome, Answer)
+    quoted = {citation.sentence.id for citation in outcome.citations}
+    assert outcome.see_also
+    for near in outcome.see_also:
+        assert near.sentence.id not in quoted
+        document = libraries["governance"].document(near.sentence.doc_id)
+        assert document is not None
+        assert document.quote(near.sentence.quote.span) == near.sentence.text
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [

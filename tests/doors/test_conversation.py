@@ -134,6 +134,16 @@ def test_the_nearest_of_an_abstention_can_be_opened(talk: Terminal) -> None:
     assert "Roll the canola field after seeding." in talk.line(":open 1")
 
 
+def test_what_else_is_near_is_shown_when_asked_for_and_can_be_opened(small: SmallCorpus, tmp_path: Path) -> None:
+    with terminal("--index", small.index, "--set", "rerank.kind=reader", state=tmp_path) as talk:
+        assert "See also" not in talk.line("Roll the canola field after seeding.")
+
+        near = talk.line(":see")
+        assert "See also, no part of the answer:" in near
+        assert CANOLA in near and "[2] " in near
+        assert CANOLA in talk.line(":open 2")
+
+
 def test_a_quote_is_marked_in_its_text(small: SmallCorpus, tmp_path: Path) -> None:
     with terminal("--index", small.index, state=tmp_path) as talk:
         talk.line(CANOLA)

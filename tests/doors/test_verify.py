@@ -100,16 +100,17 @@ def test_the_tampered_citation_is_named_and_no_other(
     assert (failure["question_id"], failure["doc_id"], failure["end"]) == ("1", citation["doc_id"], citation["end"])
 
 
-def test_tampering_with_nearest_evidence_or_a_lead_is_found_too(
+def test_tampering_with_a_lead_or_what_is_only_near_is_found_too(
     small: SmallCorpus, results: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     results[2]["nearest"][0]["text"] += " Never."
     results[1]["answer_sentences"][0]["lead"] = {"text": "Stage", "start": 0, "end": 5}
+    results[0]["see_also"] = [results[2]["nearest"][1] | {"text": "Sow canola whenever you like."}]
 
     ran = _verify(results, tmp_path, "--index", small.index)
 
     assert ran.code == 1
-    assert [line.split(":")[0] for line in ran.talk.splitlines()] == ["question 2", "question 3"]
+    assert [line.split(":")[0] for line in ran.talk.splitlines()] == ["question 1", "question 2", "question 3"]
 
 
 def test_a_source_file_that_changed_or_went_fails_only_its_own_citations(

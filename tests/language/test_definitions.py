@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.language.definitions import defined_terms, term_key, terms_used
+from quoth.language.definitions import defined_terms, names_a_term, term_key, terms_used
 
 DEFINITIONS = ("ARTICLE I. DEFINITIONS", "Section 1.1 Terms")
 
@@ -91,6 +91,24 @@ def test_a_phrase_with_of_may_be_one_term_or_two() -> None:
     used = dict(terms_used("Send the Certificate of Occupancy to us."))
 
     assert used == {"Certificate of Occupancy": 1, "Certificate": 1, "Occupancy": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "expected"),
+    [
+        ("Parapet", DEFINITIONS, True),
+        ("**Common Area.**", DEFINITIONS, True),
+        ("Parapet", ("Roofs",), False),
+        ("Walls are low.", DEFINITIONS, False),
+        ("Terms used here:", DEFINITIONS, False),
+        ("A wall at the edge of a roof that keeps people away", DEFINITIONS, False),
+        ("***", DEFINITIONS, False),
+    ],
+)
+def test_a_text_that_only_names_a_term_is_told_in_a_glossary(
+    text: str, section: tuple[str, ...], *, expected: bool
+) -> None:
+    assert names_a_term(text, section) is expected
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ ABSTENTION = Abstention(
 
 
 def answer(*citations: Citation) -> dict[str, Any]:
-    return outcome_json(Answer(QUESTION, citations, (), (), 0.93004, NOTES, None))
+    return outcome_json(Answer(QUESTION, citations, (), (), (), 0.93004, NOTES, None))
 
 
 def test_the_first_nine_fields_are_fixed() -> None:

@@ -128,6 +128,41 @@ def test_training_makes_questions_of_the_rules_in_documents(tmp_path: Path) -> N
     assert not any(one["label"] for group in groups if not group["answerable"] for one in group["candidates"])
 
 
+def test_training_takes_up_what_was_written_on_passages(tmp_path: Path) -> None:
+    docs = tmp_path / "train" / "doqa" / "docs"
+    docs.mkdir(parents=True)
+    text = "Sow canola 2 cm deep. Roll the field. Store wheat dry.\n"
+    (docs / "canola.txt").write_text(text, encoding="utf-8")
+    asked = [["How deep do I put the seed?", [0, 21]], ["Who owns the field?"]]
+    passage = {"set": "doqa", "doc": "canola.txt", "passage": [0, 37], "asked": asked}
+    (tmp_path / "written.jsonl").write_text(json.dumps(passage) + "\n", encoding="utf-8")
+    work = tmp_path / "work"
+    (work / "data").mkdir(parents=True)
+
+    root = ("--root", tmp_path / "train", "--source", tmp_path / "written.jsonl")
+    python("training/written.py", "--work", work, *root)
+
+    lines = (work / "data" / "doqa.written.jsonl").read_text(encoding="utf-8").splitlines()
+    groups = [json.loads(line) for line in lines]
+    labels = [{one["text"]: one["label"] for one in group["candidates"]} for group in groups]
+    assert labels == [
+        {"Sow canola 2 cm deep.": 1, "Roll the field.": 0},
+        {"Sow canola 2 cm deep.": 0, "Roll the field.": 0},
+    ]
+    assert [group["answerable"] for group in groups] == [True, False]
+
+
+def test_what_was_written_on_a_passage_is_answered_within_it() -> None:
+    lines = (ROOT / "training" / "written.jsonl").read_text(encoding="utf-8").splitlines()
+    for passage in map(json.loads, lines):
+        first, last = passage["passage"]
+        texts = [text for text, *_ in passage["asked"]]
+        assert len(set(texts)) == len(texts)
+        for text, *spans in passage["asked"]:
+            assert text.strip() == text != ""
+            assert all(first <= start < end <= last for start, end in spans)
+
+
 def test_the_benchmark_exports_the_sample_and_answers_over_its_pipe(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from quoth.language.asked_quantities import asked_units, speaks_in
 from quoth.language.entities import is_numbered, mentions, word_occurs
@@ -18,6 +19,8 @@ from quoth.types import Analysis, Document, Entity, EntityKind, Sentence
 
 ONE_PAGE = 2_000
 """Characters. A shorter document may never name its subject, so an entity only has to occur in the corpus."""
+_LONGEST_KEPT = 1_000_000
+"""Characters. A longer document is folded for each question, so that those that are kept take little memory."""
 _MOST = 2
 """How many doubts of a kind count: a third name that is missing says little more."""
 
@@ -104,12 +107,12 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
 
 def _never_mentioned(analysis: Analysis, sources: Sources) -> tuple[tuple[tuple[Entity, ...], ...], tuple[str, ...]]:
     """Return the entities that no source mentions, and the words that neither sentences nor sources use."""
-    # Search the quoted sentences first: folding whole documents is slow.
+    # Search the quoted sentences first: whole documents are long.
     quoted = " ".join(sentence.text for sentence in sources.quoted)
     unseen = [group for group in analysis.entities if not any(mentions(quoted, entity) for entity in group)]
     abouts = ((document, document.metadata) for document in sources.documents) if unseen or analysis.unused else ()
     texts = [" ".join((doc.id, about.title or "", about.effective_date or "", doc.text)) for doc, about in abouts]
-    folded = [(text, fold(text)) for text in texts]
+    folded = [(text, _fold_kept(text) if len(text) <= _LONGEST_KEPT else fold(text)) for text in texts]
     unknown = (
         group
         for group in unseen
@@ -122,6 +125,10 @@ def _never_mentioned(analysis: Analysis, sources: Sources) -> tuple[tuple[tuple[
         if not any(mentions(text, name_entity(word), folded=plain) for text, plain in folded)
     )
     return tuple(unknown), tuple(unused)
+
+
+_fold_kept = lru_cache(maxsize=16)(fold)
+"""Folding a document takes longer than searching it, and a grid asks many questions of each."""
 
 
 def _is_known(entity: Entity, text: str, folded: str, reader: Reader) -> bool:

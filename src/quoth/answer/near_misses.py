@@ -28,7 +28,7 @@ _UNLIKELY = 0.1
 
 def missing(case: Case, analysis: Analysis, sub_questions: Sequence[str]) -> tuple[str, ...]:
     """Return the names, the telling words that the corpus lacks, the numbers and `sub_questions` without evidence."""
-    doubts = doubts_of(analysis, case.sources)
+    doubts = case.doubts if analysis == case.analysis else doubts_of(analysis, case.sources)
     texts = (*(group[0].text for group in doubts.unknown), *doubts.telling, *doubts.unstated, *sub_questions)
     return tuple({fold(text): text for text in texts}.values())
 

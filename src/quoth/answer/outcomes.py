@@ -81,7 +81,8 @@ def conclude(
             conflict for conflict in conflicts if quoted.issuperset(side.sentence.id for side in conflict.statements)
         )
         unsupported = unsupported_parts(sub_answers, quoted)
-        return Answer(question, citations, unsupported, quoted_conflicts, case.confidence, notes, understood)
+        near = _cite_from(case, case.selection.see_also, engine.profile)
+        return Answer(question, citations, near, unsupported, quoted_conflicts, case.confidence, notes, understood)
     unsupported = tuple(sub_answer.sub_question.text for sub_answer in sub_answers if sub_answer.objection is not None)
     citations = _cite_from(case, nearest_evidence(case.ranked), engine.profile)
     nearest = tuple(

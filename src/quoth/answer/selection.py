@@ -30,6 +30,8 @@ EqualPlaces = Callable[[Sentence], Sequence[Sentence]]
 SentenceTest = Callable[[Ranked], bool]
 _EQUAL_SUPPORT = 0.02
 """By how much the order scores of sentences differ that support an answer equally well."""
+_MOST_NEAR = 3
+"""How many sentences are shown beside an answer as near to the question."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PREDICATE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|be|been|shall|must|may|might|can|cannot|could|will|would|should|do|does|did)\b",
@@ -149,13 +151,24 @@ def select(
     rest = [item for item in without_repetition(ranked, chosen, vectors, settings=settings) if tests.complements(item)]
     wanted = min(settings.min_support, settings.max_sentences) - len(completed)
     context = complementary(completed, rest, akin=tests.akin, clauses=clauses, wanted=wanted)
+    evidence = (*completed, *context)
     added = {item.sentence.id for item in context}
     quoted = [*chosen, *(item for item in rest if item.sentence.id in added)]
     return Selection(
-        evidence=(*completed, *context),
+        evidence=evidence,
+        see_also=near_the_question(rest, evidence),
         supporting=supporting,
         redundancy_before=redundancy(vectors[[candidate.row for candidate in supporting[: settings.max_sentences]]]),
         redundancy_after=redundancy(vectors[[candidate.row for candidate in quoted]]),
+    )
+
+
+def near_the_question(rest: Sequence[Ranked], evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Return the best sentences of `rest` that no evidence states already, in input order."""
+    stated = {each.id for item in evidence for each in (item.sentence, *item.also)}
+    near = [item for item in rest if item.sentence.id not in stated]
+    return tuple(
+        Evidence(item.sentence, item.relevance, None, QuoteRole.CONTEXT, also=()) for item in near[:_MOST_NEAR]
     )
 
 
@@ -263,7 +276,8 @@ def with_both_sides(selection: Selection, conflicts: Sequence[Conflict], ranked:
         for side in sides
         if side.id not in quoted
     }
-    return replace(selection, evidence=(*selection.evidence, *added.values()))
+    near = tuple(item for item in selection.see_also if item.sentence.id not in added)
+    return replace(selection, evidence=(*selection.evidence, *added.values()), see_also=near)
 
 
 def redundancy(vectors: Vectors) -> float:

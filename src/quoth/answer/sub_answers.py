@@ -46,7 +46,7 @@ def answer_sub_questions(
         case = Case(
             analysis=analysis,
             ranked=result.ranked,
-            selection=Selection(quoted, evidence, 0.0, 0.0),
+            selection=Selection(quoted, (), evidence, 0.0, 0.0),
             confidence=confidence.value,
             # A single sentence is enough. With the calibrated threshold, a calibration would change the very answers
             # that it is computed from.

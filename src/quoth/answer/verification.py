@@ -37,7 +37,8 @@ class Verification:
 
 
 def verify_run(results: Iterable[Mapping[str, Any]], text_of: TextOf) -> Verification:
-    """Check every citation in a run: answers and other places, conflicts and nearest evidence, with their leads."""
+    """Check every citation in a run: answers, what stands beside them and other places, conflicts and nearest
+    evidence, with their leads."""
     count = 0
     failures: list[CitationMismatch] = []
     for result in results:
@@ -64,14 +65,14 @@ def _contradiction(result: Mapping[str, Any]) -> str | None:
 
 
 def _citations(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    quoted, nearest = result.get("answer_sentences") or (), result.get("nearest") or ()
+    quoted, nearest, near = (result.get(name) or () for name in ("answer_sentences", "nearest", "see_also"))
     conflicts = (
         conflict.get("statements") if isinstance(conflict, Mapping) else conflict
         for conflict in _list(result.get("conflicts"))
     )
     # A malformed statement becomes an empty citation, which fails the check.
     sides = (side if isinstance(side, Mapping) else {} for statements in conflicts for side in _list(statements))
-    for citation in (*quoted, *sides, *nearest):
+    for citation in (*quoted, *sides, *nearest, *near):
         yield citation
         if citation.get("lead"):
             yield {"doc_id": citation.get("doc_id"), **citation["lead"]}

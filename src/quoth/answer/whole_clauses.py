@@ -1,7 +1,7 @@
 """Whole clauses: what a quoted sentence needs from elsewhere in its document.
 
 A lead line brings its list, an item the rest of a list that is asked for as a whole, a rule the exceptions that refer
-to it, an exception its rule, and a table row the line that introduces its table.
+to it, an exception its rule, a table row the line that introduces its table, and a definition its term.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from quoth.answer.references_between import exceptions_to, referred_clauses
 from quoth.answer.source_texts import SourceText, SourceTexts
+from quoth.language.definitions import names_a_term
 from quoth.protocols import Neighbours
 from quoth.types import RegionKind, Sentence
 
@@ -68,6 +69,7 @@ class WholeClauses:
             return Parts((), ())
         related = (
             *_introduction(sentence, source),
+            *_defined_term(sentence, source),
             *referred_clauses(sentence, self._sources),
             *exceptions_to(sentence, source),
         )
@@ -147,3 +149,13 @@ def _introduction(row: Sentence, source: SourceText) -> list[Sentence]:
     before = source.sentences[at] if at >= 0 else row
     names = before.kind is RegionKind.CAPTION or _INTRODUCES.search(before.text) is not None
     return [before] if names and before.kind.evidence and before.section == row.section else []
+
+
+def _defined_term(definition: Sentence, source: SourceText) -> list[Sentence]:
+    """Return the term that stands alone before its definition, in a glossary; that of a list is its lead already."""
+    if definition.lead is not None:
+        return []
+    at = source.position_at(definition.quote.span.start)
+    before = source.sentences[at - 1] if at > 0 else definition
+    names = names_a_term(before.text, before.section) and not names_a_term(definition.text, definition.section)
+    return [before] if names and before.kind.evidence and before.section == definition.section else []

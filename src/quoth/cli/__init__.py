@@ -62,6 +62,10 @@ _COMMANDS = {
     "grid": ("gridding", "grid"),
     "compare-documents": ("gridding", "compare_documents"),
     "verify": ("inspecting", "verify"),
+    "receipt": ("receipts", "receipt"),
+    "verify-receipt": ("receipts", "verify_receipt"),
+    "receipt-key": ("receipts", "app"),
+    "anchor": ("anchoring", "anchor"),
     "eval": ("evaluating", "evaluate_questions"),
     "calibrate": ("evaluating", "calibrate"),
     "fit": ("evaluating", "fit"),
@@ -77,6 +81,9 @@ _COMMANDS = {
     "mcp": ("servers", "serve_mcp"),
     "cluster": ("cluster", "app"),
     "keys": ("keys", "app"),
+    "export-quotes": ("exporting", "export_quotes"),
+    "import-quotes": ("exporting", "import_quotes"),
+    "export-pdf": ("exporting", "export_pdf"),
     "demo": ("answering", "demo"),
 }
 """The commands, in the order of the help: the module that each is in, and its function or group there."""

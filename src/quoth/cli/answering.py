@@ -7,16 +7,15 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
 from quoth.cli import options
-from quoth.errors import CorpusError, QuestionError, QuothError
+from quoth.errors import CorpusError, QuestionError
 from quoth.library import Quoth, ingest_paths
 from quoth.machine import available_cores
 from quoth.output.render import json_line, outcome_json, retrieval_json, retrieval_trace_json, trace_json
@@ -53,7 +52,14 @@ def ask(
     offsets: Annotated[
         bool, typer.Option("--offsets", help="Show the file and the exact place of each quote, and its tags.")
     ] = False,
+    see_also: Annotated[
+        bool, typer.Option("--see-also", help="Show what else is near the question, below the answer.")
+    ] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long it took.")] = False,
+    receipt: Annotated[
+        Path | None, typer.Option("--receipt", help="Write a receipt, with which anybody can check the quotes.")
+    ] = None,
+    sign_with: options.SignWith = None,
     config: options.Config = None,
     assignments: options.Assignments = None,
 ) -> None:
@@ -67,6 +73,8 @@ def ask(
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     if question is None and (as_json or not at_terminal):
         raise typer.BadParameter("give a question, or - to read it from standard input", param_hint="QUESTION")
+    if (question is None and receipt) or (sign_with and not receipt):
+        raise typer.BadParameter("--receipt goes with a question, and --sign-with with --receipt")
     started = time.perf_counter()
     quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))
     filters = options.filters_of(
@@ -81,13 +89,17 @@ def ask(
     opened = time.perf_counter()
     asked = quoth.explain(text, filters=filters)
     answered = time.perf_counter()
+    if receipt is not None:
+        from quoth.cli.receipts import write_receipt
+
+        write_receipt(quoth, outcome_json(asked.outcome), receipt, sign_with)
     if as_json:
         trace = {"trace": trace_json(asked)} if why else {}
         typer.echo(json_line(outcome_json(asked.outcome) | trace))
     else:
         from quoth.cli.terminal import print_outcome, print_trace
 
-        print_outcome(asked.outcome, offsets=offsets or why)
+        print_outcome(asked.outcome, offsets=offsets or why, see_also=see_also)
         if why:
             print_trace(asked)
     if timings:
@@ -126,7 +138,7 @@ def batch(
     with (
         options.interruptible("the answers written so far are complete lines"),
         options.lines_of(questions) as lines,
-        _open_output(output, questions=questions) as out,
+        options.open_output(output, questions=questions) as out,
         options.progress_bars(quiet=quiet) as progress,
     ):
         done = count(1)
@@ -152,16 +164,6 @@ def _readable(lines: Iterable[str], problems: list[tuple[int, str]], positions: 
         else:
             positions.append(position)
             yield question
-
-
-def _open_output(path: Path | None, *, questions: str) -> nullcontext[TextIO] | TextIO:
-    if path is None:
-        return nullcontext(sys.stdout)
-    options.check_output(path, questions=questions)
-    try:
-        return path.open("w", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise QuothError(f"cannot write {path}: {error.strerror}", hint="Choose another file with -o.") from error
 
 
 def retrieve(

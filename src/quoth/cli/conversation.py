@@ -12,7 +12,15 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from quoth.cli.terminal import OUT, in_reading_order, plain, print_outcome, print_table, print_trace
+from quoth.cli.terminal import (
+    OUT,
+    numbered_quotes,
+    plain,
+    print_outcome,
+    print_see_also,
+    print_table,
+    print_trace,
+)
 from quoth.errors import CorpusError, QuestionError, QuothError
 from quoth.language.display import one_line
 from quoth.library import Quoth
@@ -37,6 +45,7 @@ class Conversation:
         self._last: AskResult | None = None
         self._commands: dict[str, tuple[str, str, Callable[[str], None]]] = {
             ":why": ("", "how the last answer came about", self._explain),
+            ":see": ("", "what else is near the last question", self._see_also),
             ":open": ("N", "the text around quote N of the last answer", self._open),
             ":doc": ("ID", "ask only this document; without ID, all of them", self._restrict),
             ":docs": ("TEXT", "the documents, or those with TEXT in their id", self._list),
@@ -127,9 +136,16 @@ class Conversation:
     def _explain(self, _: str) -> None:
         print_trace(self._answered())
 
+    def _see_also(self, _: str) -> None:
+        outcome = self._answered().outcome
+        if isinstance(outcome, Abstention) or not outcome.see_also:
+            OUT.print("Nothing else is near the last question.")
+        else:
+            print_see_also(outcome)
+
     def _open(self, number: str) -> None:
         outcome = self._answered().outcome
-        quotes = outcome.nearest if isinstance(outcome, Abstention) else in_reading_order(outcome.citations)
+        quotes = outcome.nearest if isinstance(outcome, Abstention) else numbered_quotes(outcome)
         if not number.isdecimal() or not 1 <= int(number) <= len(quotes):
             known = f"Give a number from 1 to {len(quotes)}." if quotes else "The last answer has no quotes."
             raise QuestionError(f"there is no quote '{number}'", hint=known)

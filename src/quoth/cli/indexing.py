@@ -54,7 +54,18 @@ def ingest(
         with refusals_on(page):
             report = ingest_paths(paths, index, profile=profile, prune=prune, overrides=given, progress=progress)
         write_report(page, report, index, given, progress=progress)
+    if not quiet:
+        print_stale(index, given, report)
     print_report(report, options.location_of(index, given), quiet=quiet)
+
+
+def print_stale(index: str, given: Overrides, report: IngestReport) -> None:
+    """Print which watched receipts quote documents that an ingest changed; see `receipts.watch`."""
+    if given.without_profile().receipts.watch is not None:
+        from quoth.cli.anchoring import stale_lines  # most ingests watch none
+
+        for line in stale_lines(index, given, report):
+            typer.secho(line, err=True, fg="yellow")
 
 
 def check_page(page: Path | None) -> None:

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,12 +17,10 @@ import typer
 
 from quoth.answer.verification import CitationMismatch, TextOf, Verification, verify_run
 from quoth.cli import options
-from quoth.documents.containers import container_path
 from quoth.documents.encodings import text_sha256
-from quoth.documents.files import read_bytes
-from quoth.documents.formats.recognition import recognise, recognised
+from quoth.documents.files import read_again
 from quoth.documents.worker.pool import Extraction
-from quoth.errors import QuothError, UnreadableFile
+from quoth.errors import QuothError
 from quoth.evaluation.judgements import texts_of
 from quoth.language.display import Vocabulary, one_line
 from quoth.library import Quoth
@@ -274,7 +271,7 @@ def verify(
         if run is None:
             result = _verify_index(options.open_quoth(index), text_of, sample=sample, seed=seed)
         else:
-            result = verify_run(_results(run), text_of)
+            result = verify_run(results_of(run), text_of)
     for failure in result.failures:
         quoted = f"{failure.doc_id}[{failure.start}:{failure.end}]"
         typer.secho(f"question {failure.question_id}: {quoted}: {failure.why}", err=True, fg="red")
@@ -286,7 +283,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _results(run: Path) -> Iterator[dict[str, Any]]:
+def results_of(run: Path) -> Iterator[dict[str, Any]]:
     try:
         lines = run.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -307,7 +304,7 @@ def _is_result(line: object) -> bool:
     """Return whether a line has the shape of a result; its citations are checked later."""
     if not isinstance(line, dict):
         return False
-    lists = [line.get(name, []) for name in ("answer_sentences", "nearest")]
+    lists = [line.get(name, []) for name in ("answer_sentences", "nearest", "see_also")]
     return all(isinstance(citations, list) for citations in lists) and all(
         isinstance(citation, dict) and isinstance(citation.get("lead") or {}, dict)
         for citations in lists
@@ -316,20 +313,10 @@ def _is_result(line: object) -> bool:
 
 
 def _from_files(root: Path, extraction: Extraction, most_mb: int) -> TextOf:
-    inside = root.resolve()
-
     @lru_cache(maxsize=64)
     def text_of(doc_id: str) -> str | None:
-        try:
-            path = (root / doc_id).resolve()
-            packed = container_path(path) is not None
-            if not path.is_relative_to(inside) or not (packed or path.is_file()):
-                return None
-            data = read_bytes(path, label=doc_id, most_mb=most_mb, workers=extraction)
-            form = recognised(BytesIO(data), path.suffix.lower()) if packed else recognise(path)
-            return form and extraction.read(data, form=form, label=doc_id)[0].text
-        except (OSError, ValueError, RuntimeError, UnreadableFile):  # an id that is no valid path names no document
-            return None
+        again = read_again(root, doc_id, extraction=extraction, most_mb=most_mb)
+        return again[0] if again else None
 
     return text_of
 

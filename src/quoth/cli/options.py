@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -15,6 +15,7 @@ import typer
 
 from quoth.errors import QuothError, SettingsError
 from quoth.library import Quoth
+from quoth.machine import replaced_file, usual_mode
 from quoth.overrides import Overrides, environment_settings, read_settings_file
 from quoth.protocols import Progress
 from quoth.settings import StoreSettings
@@ -85,6 +86,9 @@ Regions = Annotated[
         metavar="KIND",
         help="Ask a part beside the text instead: references, back_matter or masthead; repeatable.",
     ),
+]
+SignWith = Annotated[
+    Path | None, typer.Option("--sign-with", metavar="KEYFILE", help="Sign with this key (`quoth receipt-key new`).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -242,5 +246,48 @@ def line_count(source: str) -> int:
 
 def check_output(path: Path, *, questions: str) -> None:
     """Raise when the output would overwrite the questions."""
-    if path.exists() and Path(questions).exists() and path.samefile(questions):
-        raise QuothError(f"{path} holds the questions", hint="Choose another file with -o.")
+    check_other(path, questions, what="the questions")
+
+
+def check_other(path: Path, source: str | Path, *, what: str) -> None:
+    """Raise when the output would overwrite the file that `source` names, which holds `what`."""
+    if path.exists() and Path(source).exists() and path.samefile(source):
+        raise QuothError(f"{path} holds {what}", hint="Choose another file with -o.")
+
+
+def open_output(path: Path | None, *, questions: str) -> nullcontext[TextIO] | TextIO:
+    """Open a file to write to, which may not be that of the `questions`; None is standard output."""
+    if path is None:
+        return nullcontext(sys.stdout)
+    check_output(path, questions=questions)
+    try:
+        return path.open("w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise QuothError(f"cannot write {path}: {error.strerror}", hint="Choose another file with -o.") from error
+
+
+def write_output(text: str, path: Path | None) -> None:
+    """Write a text in one step; None is standard output."""
+    data = text.encode("utf-8", "backslashreplace")
+    if path is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        write_file(data, path)
+
+
+def write_file(data: bytes, path: Path) -> None:
+    """Write a file in one step: nothing half-written ever stands in its place. A pipe or device is written to."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        target = path.resolve()  # what a link leads to is replaced, not the link
+        mode = target.stat().st_mode & 0o777 if target.exists() else usual_mode()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replaced_file(target) as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(data)
+    except OSError as error:
+        hint = "Choose another place with -o or --receipt."
+        raise QuothError(f"cannot write {path}: {error.strerror}", hint=hint) from error

@@ -65,10 +65,11 @@ def _print_indented(markup: str) -> None:
     OUT.print(Padding(markup, (0, 0, 0, 4)))
 
 
-def print_outcome(outcome: Outcome, *, offsets: bool = False) -> None:
+def print_outcome(outcome: Outcome, *, offsets: bool = False, see_also: bool = False) -> None:
     """Print the quotes with their sources, or the reason for abstaining and the evidence that may be relevant.
 
-    With `offsets`, each source is followed by its file, the exact place in it and the tags of the sentence.
+    With `offsets`, each source is followed by its file, the exact place in it and the tags of the sentence. With
+    `see_also`, what else is near the question follows an answer.
     """
     for warning in outcome.notes.warnings:
         OUT.print(f"[yellow]{plain(warning)}[/yellow]\n")
@@ -82,6 +83,8 @@ def print_outcome(outcome: Outcome, *, offsets: bool = False) -> None:
                 )
             _print_citations(in_reading_order(outcome.citations), offsets=offsets)
             print_conflicts(outcome.conflicts)
+            if see_also and outcome.see_also:
+                print_see_also(outcome, offsets=offsets)
             OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
         case Abstention():
             relevant = outcome.outlook is Outlook.MAY_BE_RELEVANT
@@ -94,6 +97,17 @@ def print_outcome(outcome: Outcome, *, offsets: bool = False) -> None:
             if shown:
                 OUT.print("\nThis may apply:" if relevant else "\nThe nearest that was found, not given as an answer:")
             _print_citations(shown, offsets=offsets)
+
+
+def print_see_also(answer: Answer, *, offsets: bool = False) -> None:
+    """Print what else is near the question, with the numbers after those of the quotes."""
+    OUT.print("See also, no part of the answer:")
+    _print_citations(answer.see_also, offsets=offsets, after=len(answer.citations))
+
+
+def numbered_quotes(answer: Answer) -> list[Citation]:
+    """Return the quotes and what else is near, in the order of their numbers on the terminal."""
+    return [*in_reading_order(answer.citations), *answer.see_also]
 
 
 def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
@@ -110,9 +124,9 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
     return sorted(citations, key=order)
 
 
-def _print_citations(citations: Sequence[Citation], *, offsets: bool) -> None:
+def _print_citations(citations: Sequence[Citation], *, offsets: bool, after: int = 0) -> None:
     before: Sentence | None = None
-    for number, (citation, label) in enumerate(zip(citations, source_labels(citations), strict=True), 1):
+    for number, (citation, label) in enumerate(zip(citations, source_labels(citations), strict=True), after + 1):
         sentence = citation.sentence
         # The lead that a quote shares with the one before stands there already.
         shared = before is not None and (before.doc_id, before.lead) == (sentence.doc_id, sentence.lead)
@@ -123,7 +137,7 @@ def _print_citations(citations: Sequence[Citation], *, offsets: bool) -> None:
         about += [f"superseded by {by}" for by in _successors(citation)]
         if citation.also:
             about.append(f"also in {', '.join(_place_name(other, sentence) for other in citation.also)}")
-        about += ["context"] if citation.role is QuoteRole.CONTEXT and not citation.why else []
+        about += ["context"] if citation.role is QuoteRole.CONTEXT and not (citation.why or after) else []
         if offsets:
             about.append(f"{sentence.doc_id}[{sentence.quote.span.start}:{sentence.quote.span.end}]")
             about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]

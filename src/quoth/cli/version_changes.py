@@ -9,7 +9,8 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from quoth.cli.terminal import OUT, plain
-from quoth.grid.compare_versions import Change, VersionChange, VersionSide, WordEdit
+from quoth.grid.compare_versions import Change, VersionChange, VersionSide
+from quoth.language.word_edits import WordEdit
 
 _COLOURS = {
     Change.SAME: "green",
@@ -36,7 +37,7 @@ def print_changes(a: str, b: str, changes: Sequence[VersionChange]) -> None:
 def _lines(change: VersionChange) -> Iterator[str]:
     """Yield what the versions say, in rich's markup."""
     if change.change is Change.CHANGED:
-        yield " ".join(map(_edit, change.edits))
+        yield edits_line(change.edits)
         if change.a_in_b:
             yield "[dim]B still holds the words of A.[/dim]"
         if change.b_in_a:
@@ -55,8 +56,13 @@ def _said(side: VersionSide) -> str:
     return plain(f"not stated. {side.why} Nearest, {side.nearest.place}: {side.nearest.display}")
 
 
+def edits_line(edits: Sequence[WordEdit]) -> str:
+    """Return edits as one line of markup, with marks that tell them without colours, too."""
+    return " ".join(map(_edit, edits))
+
+
 def _edit(edit: WordEdit) -> str:
-    """Return words with the marks of an edit, which tell it without colours, too."""
+    """Return words with the marks of an edit."""
     if edit.op == "equal":
         return plain(edit.a)
     gone = f"[red]{escape('[-')}{plain(edit.a)}-][/red]" if edit.a else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quoth.cli import options
-from quoth.cli.indexing import refused_lines, summary_lines
+from quoth.cli.indexing import print_stale, refused_lines, summary_lines
 from quoth.errors import CorpusError, IndexBusy, QuothError
 from quoth.library import ingest_paths, open_watch
 
@@ -46,7 +46,9 @@ def watch(
     given = options.overrides(config, assignments)
     location = options.location_of(index, given)
     ingest = partial(ingest_paths, [folder], index, profile=profile, prune=not keep, overrides=given)
-    watched = open_watch(folder, location, ingest=ingest, listener=_Talk(location, quiet=quiet))
+    watched = open_watch(
+        folder, location, ingest=ingest, listener=_Talk(location, partial(print_stale, index, given), quiet=quiet)
+    )
     stop = threading.Event()
     with options.interruptible("the index serves what it held before"), _set_by_signals(stop):
         if not quiet:
@@ -80,8 +82,9 @@ def _set_by_signals(stop: threading.Event) -> Iterator[None]:
 class _Talk:
     """Says on standard error how the rounds go; of one that changed nothing, only the first."""
 
-    def __init__(self, location: str, *, quiet: bool) -> None:
+    def __init__(self, location: str, print_stale: Callable[[IngestReport], None], *, quiet: bool) -> None:
         self._location = location
+        self._print_stale = print_stale
         self._quiet = quiet
         self._first = True
         self._refused: frozenset[str] = frozenset()
@@ -93,6 +96,7 @@ class _Talk:
         if changed and not self._quiet:
             for line in summary_lines(report, self._location):
                 typer.echo(one_line(line), err=True)
+            self._print_stale(report)
         refused = frozenset(refused_lines(report))
         for line in sorted(refused - self._refused):  # the others were named before
             typer.secho(line, err=True, fg="yellow")

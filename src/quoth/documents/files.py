@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 
-from quoth.documents.containers import may_hold_files
-from quoth.documents.formats.recognition import ARCHIVE, FORMATS, recognise
+from quoth.documents.containers import container_path, may_hold_files
+from quoth.documents.formats.recognition import ARCHIVE, FORMATS, recognise, recognised
 from quoth.documents.worker.pool import Extraction
 from quoth.domain.manifest import BESIDE
 from quoth.errors import CorpusError, NothingReadable, UnreadableFile
@@ -214,3 +216,22 @@ def read_bytes(path: Path, *, label: str, most_mb: int, workers: Extraction) -> 
         hint = "Split the file, or raise ingest.max_file_mb."
         raise UnreadableFile(label, f"it has more than {most_mb} MB", hint=hint)
     return data
+
+
+def read_again(root: Path, doc_id: str, *, extraction: Extraction, most_mb: int) -> tuple[str, str] | None:
+    """Return the canonical text of a document below `root` and the SHA-256 of its file, as an ingest reads them.
+
+    None when there is no such file, or it cannot be read.
+    """
+    try:
+        path = (root / doc_id).resolve()
+        packed = container_path(path) is not None
+        if not path.is_relative_to(root.resolve()) or not (packed or path.is_file()):
+            return None
+        data = read_bytes(path, label=doc_id, most_mb=most_mb, workers=extraction)
+        form = recognised(BytesIO(data), path.suffix.lower()) if packed else recognise(path)
+        if form is None:
+            return None
+        return extraction.read(data, form=form, label=doc_id)[0].text, hashlib.sha256(data).hexdigest()
+    except (OSError, ValueError, RuntimeError, UnreadableFile):  # an id that is no valid path names no document
+        return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +11,7 @@ from quoth.errors import CorpusError
 from quoth.grid.grid_cells import CellKind, CellQuote, Grid, GridCell, documents_named, plan_grid
 from quoth.grid.run_grid import ask_cells
 from quoth.language.display import Vocabulary, displayed_lead, displayed_sentence
+from quoth.language.word_edits import WordEdit, word_edits
 from quoth.library import Quoth
 from quoth.protocols import Progress
 from quoth.types import DocumentInfo, Question, Sentence
@@ -23,18 +23,6 @@ class Change(StrEnum):
     ONLY_IN_A = "only in A"
     ONLY_IN_B = "only in B"
     IN_NEITHER = "in neither"
-
-
-@dataclass(frozen=True, slots=True)
-class WordEdit:
-    """Words that stay, go, come or give way to others; `op` is equal, delete, insert or replace.
-
-    They are words as people read them (`CellQuote.display`).
-    """
-
-    op: str
-    a: str
-    b: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +40,8 @@ class VersionSide:
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """How two versions answer a question. `edits` lead from the quote of A to the one of B; () unless it changed.
+    """How two versions answer a question. `edits` lead from the quote of A to the one of B, as people read
+    them; () unless it changed.
 
     Of a change, `a_in_b` is whether B still holds the quote of A, word for word, and `b_in_a` the reverse: then the
     better quote is new, and the old one was not taken back.
@@ -162,16 +151,6 @@ def _side(cell: GridCell | None, quote: CellQuote | None) -> VersionSide:
 def _words(quote: CellQuote) -> str:
     """Return the words to compare: line breaks and the hyphens that they cause are no difference."""
     return " ".join(quote.display.split())
-
-
-def word_edits(a: str, b: str) -> tuple[WordEdit, ...]:
-    """Return the edits, in order, that turn the words of `a` into those of `b`; words are joined by one space."""
-    before, after = a.split(), b.split()
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    return tuple(
-        WordEdit(op, " ".join(before[a_from:a_to]), " ".join(after[b_from:b_to]))
-        for op, a_from, a_to, b_from, b_to in matcher.get_opcodes()
-    )
 
 
 def change_json(a: str, b: str, change: VersionChange) -> dict[str, Any]:

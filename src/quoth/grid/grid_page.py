@@ -29,9 +29,11 @@ def grid_page(quoth: Quoth, grid: Grid) -> bytes:
     """Return the page; the same grid gives the same bytes."""
     from jinja2 import Environment, StrictUndefined  # only a page needs it
 
-    page, style, script = (
-        files("quoth.grid").joinpath(f"grid.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
+    page, style, table, dialog = (
+        files("quoth").joinpath(name).read_text("utf-8")
+        for name in ("grid/grid.html", "grid/grid.css", "web/table.js", "grid/grid.js")
     )
+    script = f"{table}\n{dialog}"
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     rows = list(grid.rows())

@@ -25,7 +25,16 @@ from uvicorn.supervisors import Multiprocess
 
 from quoth import __version__
 from quoth.errors import QuothError, SettingsError
-from quoth.http import answer_routes, document_routes, find_routes, grid_routes, logs, mark_routes, operator_routes
+from quoth.http import (
+    answer_routes,
+    document_routes,
+    find_routes,
+    grid_routes,
+    logs,
+    mark_routes,
+    operator_routes,
+    receipt_routes,
+)
 from quoth.http.http_faults import CLIENT_GONE, HttpFault, as_fault, invalid_body, unforeseen
 from quoth.http.listening import server_config
 from quoth.http.request_bodies import BatchBody
@@ -101,6 +110,7 @@ def make_app(
         *([answer_routes.webhook_router(service.settings.webhook)] if service.settings.webhook else []),
         find_routes.router,
         mark_routes.router,
+        receipt_routes.router,
         document_routes.router,
         grid_routes.router,
     ]

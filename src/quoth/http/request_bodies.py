@@ -192,7 +192,7 @@ class ConflictBody(_Loose):
     statements: list[CitedBody] = Field(default_factory=list)
 
 
-_CITING = frozenset({"answer_sentences", "nearest", "conflicts"})
+_CITING = frozenset({"answer_sentences", "nearest", "see_also", "conflicts"})
 _A_LIST: JsonDict = {"required": ["results"], "properties": {"results": {"type": "array"}}}
 
 
@@ -205,6 +205,7 @@ class AnsweredBody(_Loose):
 
     answer_sentences: list[CitedBody] = Field(default_factory=list)
     nearest: list[CitedBody] = Field(default_factory=list)
+    see_also: list[CitedBody] = Field(default_factory=list)
     conflicts: list[ConflictBody] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -247,3 +248,23 @@ class VerifyBody(AnsweredBody):
 
     def answers(self) -> list[dict[str, Any]]:
         return [answer.model_dump() for answer in ([self] if self.results is None else self.results)]
+
+
+class ReceiptsBody(_Loose):
+    """An answer or abstention as this service gave it, or several under `results`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"$ref": "#/components/schemas/Answer"}, _A_LIST],
+            "examples": [{"results": []}],
+        }
+    )
+
+    results: list[dict[str, Any]] | None = None
+
+    @property
+    def is_ambiguous(self) -> bool:
+        return self.results is not None and bool(self.model_extra)
+
+    def answers(self) -> list[dict[str, Any]]:
+        return [self.model_extra or {}] if self.results is None else self.results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from quoth.citations.anchored_documents import AnchoredQuoteJson
 from quoth.output.document_json_types import DocumentJson, ListingJson
 from quoth.output.json_schema import Schema, schema_components, schema_name
 from quoth.output.json_types import JsonObject, OffsetUnit, about
@@ -104,6 +105,48 @@ class VerifiedJson(JsonObject, frozen=True):
     verified: bool
     citations: int
     failures: list[FailureJson]
+
+
+class RefusedReceiptJson(JsonObject, frozen=True):
+    name: str
+    why: Annotated[str, about("Why it cannot be trusted.")]
+
+
+class CheckedQuoteJson(JsonObject, frozen=True):
+    doc_id: str
+    start: int
+    end: int
+    holds: bool
+    why: Annotated[str, about("Empty where it holds.")]
+
+
+class CheckedReceiptJson(JsonObject, frozen=True):
+    name: str
+    question: str
+    holds: bool
+    quotes: list[CheckedQuoteJson]
+
+
+class CheckedReceiptsJson(JsonObject, frozen=True):
+    holds: Annotated[bool, about("Whether no receipt was refused, and every quote holds.")]
+    receipts: list[CheckedReceiptJson]
+    refused: list[RefusedReceiptJson]
+
+
+class AnchoredReceiptsJson(JsonObject, frozen=True):
+    quotes: list[AnchoredQuoteJson]
+    refused: list[RefusedReceiptJson]
+
+
+class StaleReceiptJson(JsonObject, frozen=True):
+    name: str
+    doc_ids: Annotated[list[str], about("The documents it quotes whose text has changed, or which are gone.")]
+
+
+class StaleReceiptsJson(JsonObject, frozen=True):
+    total: Annotated[int, about("How many receipts are watched.")]
+    stale: list[StaleReceiptJson]
+    refused: list[RefusedReceiptJson]
 
 
 class HealthJson(JsonObject, frozen=True):

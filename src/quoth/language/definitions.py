@@ -51,6 +51,7 @@ _HEADING = re.compile(
     r"\b(?:definitions?|defined\s+terms|glossary|meanings?\s+of\s+terms|interpretation)\b", re.IGNORECASE
 )
 _LONGEST_TERM = 8
+_SAYS_SOMETHING = re.compile(r"[:;,!?]|\b(?:is|are|was|were|has|have|shall|must|may|can|will|means?)\b", re.IGNORECASE)
 
 _WORD = re.compile(r"[^\W\d_][\w&]*(?:[-/.][^\W\d_][\w&]*)*")
 _OPENS = re.compile(r"(?:^|[.!?:;•]|\n\s*\n|^\s*\(?\w{1,3}[.)])[\s\"“”'‘’*_(\[]*$", re.MULTILINE)
@@ -69,6 +70,12 @@ def defined_terms(sentence: str, section: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
         term for term, key in keys.items() if 0 < len(key) <= _LONGEST_TERM and not FUNCTION_WORDS.issuperset(key)
     )
+
+
+def names_a_term(text: str, section: tuple[str, ...]) -> bool:
+    """Return whether a text only names a term, under a heading such as `Definitions`: what follows it defines it."""
+    glossary = any(_HEADING.search(heading) for heading in section)
+    return glossary and 0 < len(term_key(text)) <= _LONGEST_TERM and not _SAYS_SOMETHING.search(text)
 
 
 def _marked_terms(sentence: str) -> Iterator[str]:

@@ -262,9 +262,16 @@ class AnswerJson(JsonObject, frozen=True):
             " `abstained` is true for the last two."
         ),
     ]
+    see_also: Annotated[
+        list[CitationJson], about("Beside an answer, what else is near the question; it is no part of the answer.")
+    ]
     understood: Annotated[NonEmpty, about("Only of a follow-up: the question that it was answered as.")] | UnsetType = (
         UNSET
     )
+    filters: (
+        Annotated[dict[str, Any], about("Only of a question with filters: those that limited the search, by name.")]
+        | UnsetType
+    ) = UNSET
     trace: Annotated[dict[str, Any], about("Only with `why`: every stage with its scores.")] | UnsetType = UNSET
 
     schema_rules: ClassVar[dict[str, Any]] = {
@@ -288,6 +295,7 @@ class AnswerJson(JsonObject, frozen=True):
                     "outcome": {"enum": ["may_be_relevant", "nothing"]},
                     "answer_sentences": {"maxItems": 0},
                     "final_answer": {"const": ""},
+                    "see_also": {"maxItems": 0},
                     "reason": {"type": "object"},
                     "nearest": {"items": {"required": ["why"]}},
                 },

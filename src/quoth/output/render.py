@@ -79,7 +79,9 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
             conflicts=[conflict_of(conflict) for conflict in answer.conflicts] if answer else [],
             missing=list(abstention.missing) if abstention else [],
             outcome=abstention.outlook.value if abstention else "answer",
+            see_also=_citations(answer.see_also) if answer else [],
             understood=UNSET if outcome.understood is None else outcome.understood,
+            filters=filters_json(outcome.question.filters) or UNSET,
         )
     )
 

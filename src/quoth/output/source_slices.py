@@ -56,7 +56,10 @@ def span_json(
     at = next((sentence for sentence in reversed(near) if sentence.quote.span.start <= span.start), None)
     section = at.section if at else ()
     first, last = _context(document.text, span, around, [_line_or_start(document.text, sentence) for sentence in near])
-    holding = tuple(_pages_of(reader, document, span, at))
+    known = at.page if at and at.page else 1
+    # What is never quoted, such as a footer, comes in the text behind the paragraph that it interrupts.
+    inside = at is not None and span.start < at.quote.span.end
+    holding = tuple(pages_holding(reader, document.id, span, first=known if inside else max(1, known - 1)))
     about = document.metadata
     return to_json(
         QuotedSpanJson.of(
@@ -152,14 +155,11 @@ def _begins_word(text: str, place: int) -> bool:
     return text[place - 1].isspace() and not text[place].isspace() and not parts_grapheme(text, place)
 
 
-def _pages_of(reader: Reader, document: Document, span: Span, at: Sentence | None) -> Iterator[Page]:
-    """Yield the pages that the span is printed on, in order; the sentence tells where to begin to look."""
-    count = next((info.pages for info in reader.documents([document.id])), 0)
-    known = at.page if at and at.page else 1
-    # What is never quoted, such as a footer, comes in the text behind the paragraph that it interrupts.
-    inside = at is not None and span.start < at.quote.span.end
-    for number in range(known if inside else max(1, known - 1), count + 1):
-        page = reader.page(document.id, number)
+def pages_holding(reader: Reader, doc_id: str, span: Span, *, first: int) -> Iterator[Page]:
+    """Yield the pages that the span is printed on, in order; none of them is before the page `first`."""
+    count = next((info.pages for info in reader.documents([doc_id])), 0)
+    for number in range(first, count + 1):
+        page = reader.page(doc_id, number)
         if page is None or not page.spans:
             continue
         if min(page.spans).start >= span.end:

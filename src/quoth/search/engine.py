@@ -104,6 +104,14 @@ class Engine:
         )
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The name and revision of the embedding model and of the reader, as far as they are used."""
+        model, reader = self.embedder and self.embedder.identity, self.sentence_reader
+        embedder = [f"{model.name} {model.revision} {model.precision} {model.dimension}"] if model else []
+        named = self.settings.rerank.model or "reader"
+        return (*embedder, *([f"{named} {reader.encoder.revision}"] if reader else ()))
+
+    @property
     def passage_support(self) -> float:
         """The least relevance of a supporting sentence in a passage, which the reader does not judge."""
         given = self.settings.decision.support_score

@@ -125,9 +125,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen evidence, every sentence that supports an answer, best first, and the redundancy before and after."""
+    """The chosen evidence, every sentence that supports an answer, best first, and the redundancy before and after.
+
+    `see_also` is what else is near the question, best first: it is not quoted as a part of the answer.
+    """
 
     evidence: tuple[Evidence, ...]
+    see_also: tuple[Evidence, ...]
     supporting: tuple[Ranked, ...]
     redundancy_before: float
     redundancy_after: float
@@ -268,11 +272,13 @@ class Citation:
 class Answer:
     """`unsupported_parts` are the texts of the sub-questions without evidence.
 
-    `understood` is the question that a follow-up was answered as; None when it was asked as it stands.
+    `see_also` is what else is near the question: verified like the citations, and no part of the answer. `understood`
+    is the question that a follow-up was answered as; None when it was asked as it stands.
     """
 
     question: Question
     citations: tuple[Citation, ...]
+    see_also: tuple[Citation, ...]
     unsupported_parts: tuple[str, ...]
     conflicts: tuple[Conflict, ...]
     confidence: float

@@ -1,6 +1,7 @@
 // An outcome on the page: an answer made of quotes, or an abstention that explains itself.
 
 import { badge, bar, quoteCard, quoted, sectionPath, shown } from "./quote.js";
+import { call } from "./api.js";
 import { bullets, counted, el, foreign } from "./dom.js";
 
 // What a person can do about it; why there is no answer is said by the service.
@@ -131,7 +132,22 @@ function answered(outcome, page) {
     outcome.conflicts.map((one) => conflict(withTexts(one, outcome.answer_sentences), page)),
     listOf("No quoted sentence supports these parts of the question", outcome.unsupported_parts),
     el("ol", { class: "quotes" }, cards.map((card) => el("li", {}, card))),
+    outcome.see_also.length ? seeAlso(outcome.see_also, page) : null,
   ];
+}
+
+function seeAlso(near, page) {
+  return folded("See also", "no part of the answer", near.map((one) => listed({ ...one, role: null }, page)));
+}
+
+function listed(one, page, extra = null) {
+  return el("li", {}, quoteCard(one, page, { extra }));
+}
+
+// What is only near the question: folded away, and marked as no answer.
+function folded(title, badge, items) {
+  const mark = el("span", { class: "badge not-answer" }, badge);
+  return el("details", { class: "nearest" }, el("summary", {}, `${title} `, mark), el("ul", { class: "quotes" }, items));
 }
 
 function heading(outcome) {
@@ -140,23 +156,18 @@ function heading(outcome) {
 
 // What may apply stands open; what is only near is folded away.
 function nearestOf(outcome, quotes) {
-  const list = el("ul", { class: "quotes" }, quotes);
-  const notAnAnswer = el("span", { class: "badge not-answer" }, "not an answer");
-  if (outcome.outcome !== "may_be_relevant") {
-    return el("details", { class: "nearest" }, el("summary", {}, "The nearest that was found ", notAnAnswer), list);
-  }
+  if (outcome.outcome !== "may_be_relevant") return folded("The nearest that was found", "not an answer", quotes);
   return el(
     "section",
     { class: "nearest", "aria-labelledby": "nearest-title" },
     el("h3", { id: "nearest-title" }, "This may apply"),
-    list,
+    el("ul", { class: "quotes" }, quotes),
   );
 }
 
 function declined(outcome, page) {
   const nearest = outcome.nearest.map((one) => {
-    const why = one.why ? el("p", { class: "why" }, foreign(one.why)) : null;
-    return el("li", {}, quoteCard(one, page, { extra: why }));
+    return listed(one, page, one.why ? el("p", { class: "why" }, foreign(one.why)) : null);
   });
   return [
     el("header", { class: "outcome-head" }, el("h2", {}, heading(outcome)), confidence(outcome)),
@@ -175,7 +186,9 @@ function declined(outcome, page) {
   ];
 }
 
-export function outcomeView(outcome, page) {
+export function outcomeView(outcome, given) {
+  const receipt = () => call("POST", "/receipts", { body: outcome, as: "text" });
+  const page = { ...given, receipt };
   const parts = outcome.abstained ? declined(outcome, page) : answered(outcome, page);
   // On paper the search box is gone, so the question stands here.
   const question = el("p", { class: "asked-question" }, foreign(outcome.question));

@@ -76,14 +76,17 @@ function problemOf(status, text, retryAfter) {
   });
 }
 
+// A body is a value that becomes JSON, or a file that goes as it is.
 async function once(method, path, { body, signal, as }) {
+  const isFile = body instanceof Blob;
+  const kind = isFile ? "application/jsonl" : "application/json";
   let reply;
   try {
     reply = await fetch(path, {
       method,
       signal,
-      headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
-      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: headers(body === undefined ? {} : { "Content-Type": kind }),
+      body: body === undefined || isFile ? body : JSON.stringify(body),
       cache: "no-store",
     });
     if (!reply.ok) throw problemOf(reply.status, await reply.text(), reply.headers.get("Retry-After"));

@@ -11,6 +11,7 @@ import { drawLibrary } from "./library.js";
 import { marks } from "./marks.js";
 import { problemBox } from "./problem.js";
 import { closeReader, openReader, setUpReader } from "./reader.js";
+import { checkReceipts, drawReceipts } from "./receipts.js";
 import { drawRecent, remember } from "./recent.js";
 import { address, asked, fromAddress, NO_FILTERS, placeOf } from "./state.js";
 import { talkAbout, talkedAbout } from "./talk.js";
@@ -20,7 +21,7 @@ let state = fromAddress(location.search);
 let answeredFor = null;
 let under = new AbortController();
 let mayWrite = false;
-const TITLES = { ask: "", grid: "Grid", documents: "Documents" };
+const TITLES = { ask: "", grid: "Grid", documents: "Documents", receipts: "Receipts" };
 
 function go(next, { replace = false, opener = null } = {}) {
   const opens = next.place !== null && state.place === null;
@@ -44,6 +45,7 @@ function follow(next, opener = null) {
   if (state.place) openReader(state.place, opener);
   else closeReader();
   if (state.view === "grid") return void drawGrids(state.grid ?? null, gridPage);
+  if (state.view === "receipts") return drawReceipts(receiptPage);
   if (state.view === "documents") {
     if (facetsNow()) drawDocuments();
     return;
@@ -107,6 +109,8 @@ const quotePage = {
 };
 
 const gridPage = { ...quotePage, show: (grid) => go({ ...state, view: "grid", grid, place: null }) };
+
+const receiptPage = { ...quotePage, askWithin: (docId) => askIn(docId) };
 
 function sizeInWords({ documents, sentences, profile }) {
   if (documents === 0) return "There are no documents yet. Add some under Documents.";
@@ -219,6 +223,7 @@ function setUpViews() {
     "nav-ask": () => ({ ...state, view: "ask", place: null }),
     "nav-grid": () => ({ ...state, view: "grid", place: null }),
     "nav-documents": () => ({ ...state, view: "documents", place: null }),
+    "nav-receipts": () => ({ ...state, view: "receipts", place: null }),
   };
   for (const [id, target] of Object.entries(links)) {
     byId(id).addEventListener("click", (event) => {
@@ -230,12 +235,28 @@ function setUpViews() {
   }
 }
 
+// A file that is dropped anywhere but where documents are uploaded is a receipt.
+function setUpDrop() {
+  const carried = (event) => (event.defaultPrevented ? [] : [...(event.dataTransfer?.files ?? [])]);
+  document.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  });
+  document.addEventListener("drop", (event) => {
+    const files = carried(event);
+    if (!files.length) return;
+    event.preventDefault();
+    go({ ...state, view: "receipts", place: null });
+    checkReceipts(files, receiptPage);
+  });
+}
+
 async function begin() {
   onKeyNeeded(askForKey);
   setUpKeyDialog();
   setUpSearch();
   setUpKeyboard();
   setUpViews();
+  setUpDrop();
   setUpFilters({ changed: (filters) => go({ ...state, ...filters, place: null }) });
   setUpReader({
     closed: () => {
@@ -263,7 +284,7 @@ async function start() {
     return;
   }
   if (state.view === "documents") return drawDocuments();
-  if (state.view === "grid") return;
+  if (state.view !== "ask") return;
   drawFilters(state);
   if (!state.question) {
     fill(byId("result"));

@@ -44,15 +44,8 @@ function markdown(quote, title) {
   return [...lines, "", `— ${source}`].map((line) => `> ${line}`.trimEnd()).join("\n");
 }
 
-function json(quote, title) {
-  const { text, doc_id, start, end, section, page, doc_sha256 } = quote;
-  const cited = { text, doc_id, start, end, offset_unit: "codepoint", title, section, page, doc_sha256 };
-  return JSON.stringify(cited, null, 2);
-}
-
 export const FORMS = [
   { name: "Text", of: plainText },
   { name: "Markdown", of: markdown },
-  { name: "JSON", of: json },
   { name: "Link", of: linkTo },
 ];

@@ -3,6 +3,7 @@
 import { titleFor } from "./catalog.js";
 import { FORMS } from "./citation.js";
 import { button, byId, el, toast } from "./dom.js";
+import { inWords } from "./problem.js";
 
 async function toClipboard(text, done) {
   try {
@@ -17,13 +18,20 @@ async function toClipboard(text, done) {
   }
 }
 
-export function copyMenu(quote) {
+// `receipt()` gives the receipt of the answer that the quote is part of; null where there is no answer.
+export function copyMenu(quote, receipt = null) {
   const menu = el("details", { class: "copy" });
-  const choices = FORMS.map((form) =>
+  const forms = receipt ? [...FORMS, { name: "Receipt", of: receipt }] : FORMS;
+  const choices = forms.map((form) =>
     button(form.name, async () => {
       menu.open = false;
       menu.querySelector("summary").focus();
-      await toClipboard(form.of(quote, await titleFor(quote.doc_id)), `Citation copied: ${form.name}`);
+      try {
+        await toClipboard(await form.of(quote, await titleFor(quote.doc_id)), `Citation copied: ${form.name}`);
+      } catch (error) {
+        if (error.status === undefined) throw error;
+        toast(inWords(error));
+      }
     }),
   );
   const group = el("div", { class: "choices", role: "group", "aria-label": "Copy as" }, choices);

@@ -5,6 +5,7 @@ import { documentsPage } from "./catalog.js";
 import { button, byId, counted, el, fill, say, toast } from "./dom.js";
 import { inWords, problemBox, waiting } from "./problem.js";
 import { shown, titleOf } from "./quote.js";
+import { setUpTable } from "./table.js";
 
 const FILES = { "grid.xlsx": "Excel", "grid.csv": "CSV", "grid.html": "Web page", "grid.jsonl": "JSON Lines" };
 const MOST_TITLES = 1000;
@@ -87,7 +88,10 @@ async function drawGrid(gridId, page) {
     await documentsPage({ after: null, limit: MOST_TITLES });  // their titles in one call
     if (following !== gridId) return;
     const cells = text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
-    fill(place, head(job, cells, page), table(cells, page));
+    const drawnTable = table(cells, page);
+    const controls = sifters(cells);
+    fill(place, head(job, cells, page), sifting(controls), scrolled(drawnTable));
+    setUpTable(drawnTable, controls);
     say(`The grid is finished: ${summary(cells)}.`);
   } catch (error) {
     if (following === gridId) fill(place, problemBox(error, () => drawGrid(gridId, page)));
@@ -112,10 +116,14 @@ async function removeGrid(gridId, page) {
   }
 }
 
-function summary(cells) {
+// How many cells there are of each kind that there is.
+function kinds(cells) {
   const count = (kind) => cells.filter((cell) => cell.cell === kind).length;
-  const kinds = ["stated", "not stated", "superseded"].filter((kind) => count(kind));
-  return kinds.map((kind) => `${count(kind).toLocaleString("en")} ${kind}`).join(", ");
+  return ["stated", "not stated", "superseded"].map((kind) => [kind, count(kind)]).filter(([, number]) => number);
+}
+
+function summary(cells) {
+  return kinds(cells).map(([kind, number]) => `${number.toLocaleString("en")} ${kind}`).join(", ");
 }
 
 function head(job, cells, page) {
@@ -147,19 +155,52 @@ async function download(gridId, name) {
   }
 }
 
+// The controls of `setUpTable`.
+function sifters(cells) {
+  return {
+    find: el("input", { type: "search", autocomplete: "off", dir: "auto" }),
+    questions: el("input", { type: "search", autocomplete: "off", dir: "auto" }),
+    kind: el("select", {}, el("option", { value: "" }, "all"), kinds(cells).map(([kind]) => el("option", {}, kind))),
+    least: el("input", { type: "number", min: "0", max: "100", step: "5", value: "0" }),
+    shown: el("output", { class: "fine" }),
+  };
+}
+
+function sifting(controls) {
+  const label = (words, control, unit = "") => el("label", {}, `${words} `, control, unit);
+  return el(
+    "div",
+    { class: "grid-sift", role: "group", "aria-label": "Filter the table" },
+    label("Find", controls.find),
+    label("Questions", controls.questions),
+    label("Cells", controls.kind),
+    label("Confidence at least", controls.least, " %"),
+    controls.shown,
+  );
+}
+
+function scrolled(node) {
+  return el("div", { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": "Table of quotes" }, node);
+}
+
 function table(cells, page) {
   const questions = new Map(cells.map((cell) => [cell.question_id, cell.question]));
   const rows = Map.groupBy ? Map.groupBy(cells, (cell) => cell.doc_id) : grouped(cells);
-  const heads = [...questions.values()].map((question) => el("th", { scope: "col", dir: "auto" }, question));
+  const sorter = (words, title) => el("th", { scope: "col" }, el("button", { type: "button", title, dir: "auto" }, words));
+  const heads = [...questions.values()].map((question) => sorter(question, "Sort by confidence"));
   const lines = [...rows].map(([docId, row]) => {
     const found = new Map(row.map((cell) => [cell.question_id, cell]));
     const drawnCells = [...questions.keys()].map((id) => cellOf(found.get(id), page));
     return el("tr", {}, el("th", { scope: "row" }, titleOf(docId)), drawnCells);
   });
-  const region = { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": "Table of quotes" };
-  const inner = el("table", { class: "grid" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Document"), heads)));
-  inner.append(el("tbody", {}, lines));
-  return el("div", region, inner);
+  const words = "Documents in rows, questions in columns. The arrow keys move between cells.";
+  return el(
+    "table",
+    { class: "grid" },
+    el("caption", { class: "unseen" }, words),
+    el("thead", {}, el("tr", {}, sorter("Document", "Sort by name"), heads)),
+    el("tbody", {}, lines),
+  );
 }
 
 function grouped(cells) {
@@ -177,11 +218,12 @@ function cellOf(cell, page) {
   const words = quote ? el("span", { class: "grid-words", dir: "auto" }, cell.cell === "not stated" ? "nearest: " : "", shown(quote)) : null;
   const inside = [stated ? null : el("em", {}, cell.cell), words, el("small", {}, where)];
   const band = stated ? `band-${Math.min(9, Math.floor(10 * cell.confidence))}` : "absent";
-  if (!quote) return el("td", { class: band }, inside);
+  const attributes = { class: band, "data-kind": cell.cell, "data-confidence": cell.confidence };
+  if (!quote) return el("td", attributes, inside);
   const open = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     page.open(quote, event.currentTarget);
   };
-  return el("td", { class: band }, el("a", { href: page.hrefOf(quote), on: { click: open } }, inside));
+  return el("td", attributes, el("a", { href: page.hrefOf(quote), on: { click: open } }, inside));
 }

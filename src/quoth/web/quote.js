@@ -130,7 +130,7 @@ export function replacedBy(section) {
   return [el("strong", {}, "Superseded. "), ...(section ? [foreign(section), " is replaced by "] : ["Replaced by "])];
 }
 
-function replaced(quote, askWithin) {
+export function replaced(quote, askWithin) {
   return (quote.superseded_by ?? []).map(({ section, by }) => {
     const successor = button(titleOf(by), () => askWithin(by), { class: "linklike" });
     return el(
@@ -202,24 +202,29 @@ function readWith(one, quote) {
   return note(`Read with what ${one.start < quote.start ? "stands before" : "follows"} it:`);
 }
 
+// A link that opens a place in the reader.
+export function placeLink(place, name, page) {
+  const open = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    page.open(place, event.currentTarget);
+  };
+  return el("a", { href: page.hrefOf(place), on: { click: open } }, foreign(name));
+}
+
 // The other places that say the same, as links.
 function alsoIn(quote, page) {
   if (!quote.also) return null;
   const links = quote.also.map((place, i) => {
     const one = place.doc_id === quote.doc_id ? { doc_sha256: quote.doc_sha256, ...place } : place;
-    const open = (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-      event.preventDefault();
-      page.open(one, event.currentTarget);
-    };
     const name = one.section.length ? one.section[one.section.length - 1] : `${one.start}–${one.end}`;
     const named = one.doc_id === quote.doc_id ? name : `${one.doc_id}, ${name}`;
-    return [i ? ", " : null, el("a", { href: page.hrefOf(one), on: { click: open } }, foreign(named))];
+    return [i ? ", " : null, placeLink(one, named, page)];
   });
   return el("p", { class: "fine also" }, "Also in ", links.flat());
 }
 
-// `page` gives what a quote can do: `hrefOf(quote)`, `open(quote, link)`, `askWithin(docId)`.
+// `page` gives what a quote can do: `hrefOf(quote)`, `open(quote, link)`, `askWithin(docId)`, and `receipt()` of its answer.
 export function quoteCard(quote, page, { companions = [], extra = null } = {}) {
   const superseded = (quote.superseded_by ?? []).length > 0;
   const link = { href: page.hrefOf(quote), open: (from) => page.open(quote, from) };
@@ -229,7 +234,7 @@ export function quoteCard(quote, page, { companions = [], extra = null } = {}) {
       { class: "companion" },
       readWith(one, quote),
       quoted(withoutLead(one, quote), { href: page.hrefOf(one), open: (from) => page.open(one, from) }),
-      el("div", { class: "under" }, ocrNote(one), copyMenu(one)),
+      el("div", { class: "under" }, ocrNote(one), copyMenu(one, page.receipt)),
     ),
   );
   return el(
@@ -242,6 +247,6 @@ export function quoteCard(quote, page, { companions = [], extra = null } = {}) {
     alsoIn(quote, page),
     ocrNote(quote),
     extra,
-    el("div", { class: "under" }, score(quote.score), tagList(quote), place(quote), copyMenu(quote)),
+    el("div", { class: "under" }, score(quote.score), tagList(quote), place(quote), copyMenu(quote, page.receipt)),
   );
 }

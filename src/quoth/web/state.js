@@ -13,7 +13,7 @@ function placeIn(query) {
   return doc && start !== null && end !== null && start < end ? { doc, start, end, sha } : null;
 }
 
-const VIEWS = ["grid", "documents"];
+const VIEWS = ["grid", "documents", "receipts"];
 const SHA_DIGITS = 16;
 
 // Which text of a document is meant: a place in one that was replaced must not be taken for a place in the new one.

@@ -452,8 +452,9 @@ def test_an_answer_of_ours_holds(client: TestClient) -> None:
     for one in answers:
         verified = client.post("/verify", json=one).json()
         assert (verified["verified"], verified["failures"]) == (True, [])
-        leads = [cited for cited in one["answer_sentences"] + one["nearest"] if cited["lead"]]
-        assert verified["citations"] == len(one["answer_sentences"]) + len(one["nearest"]) + len(leads)
+        cited = one["answer_sentences"] + one["nearest"] + one["see_also"]
+        leads = [each for each in cited if each["lead"]]
+        assert verified["citations"] == len(cited) + len(leads)
     together = client.post("/verify", json={"results": answers}).json()
     assert together["verified"] is True
     assert together["citations"] == sum(client.post("/verify", json=one).json()["citations"] for one in answers)
@@ -513,7 +514,7 @@ def test_what_is_no_answer_does_not_pass_for_verified(client: TestClient, body: 
     assert error_of(client.post("/verify", json=body))["code"] == "body"
 
 
-@pytest.mark.parametrize("beside", ["answer_sentences", "nearest", "conflicts"])
+@pytest.mark.parametrize("beside", ["answer_sentences", "nearest", "see_also", "conflicts"])
 def test_one_answer_beside_several_is_refused(client: TestClient, beside: str) -> None:
     response = client.post("/verify", json={"results": [{"answer_sentences": []}], beside: []})
 

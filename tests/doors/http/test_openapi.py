@@ -12,7 +12,15 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from quoth.http import answer_routes, document_routes, find_routes, grid_routes, mark_routes, operator_routes
+from quoth.http import (
+    answer_routes,
+    document_routes,
+    find_routes,
+    grid_routes,
+    mark_routes,
+    operator_routes,
+    receipt_routes,
+)
 from quoth.http.request_gate import OPEN
 
 from ..small_corpus import SmallCorpus
@@ -36,13 +44,13 @@ def operations(description: Description) -> Iterator[tuple[str, str, dict[str, A
 
 
 def test_every_route_is_described(description: Description) -> None:
-    modules = (answer_routes, document_routes, find_routes, grid_routes, mark_routes, operator_routes)
+    modules = (answer_routes, document_routes, find_routes, grid_routes, mark_routes, operator_routes, receipt_routes)
     routers = [*(module.router for module in modules), answer_routes.webhook_router("/webhook/arc-retrieval")]
     routes = [one for router in routers for one in router.routes if isinstance(one, Route)]
     served = {(re.sub(r":\w+}", "}", one.path), method.lower()) for one in routes for method in one.methods or ()}
     described = {(path, method) for path, method, _ in operations(description)}
     assert described == {(path, method) for path, method in served if method in METHODS}
-    assert len(described) == 27
+    assert len(described) == 31
 
 
 def test_it_says_what_it_is(description: Description) -> None:

@@ -17,7 +17,7 @@ def test_no_generated_request_is_answered_in_a_way_that_is_not_described(tmp_pat
     assert report.findings == {}
     assert report.errors == []
     assert report.cases > 1_000
-    assert len(report.operations) == 27
+    assert len(report.operations) == 31
     assert {200, 201, 202, 401, 404, 405, 409, 415, 422} <= set(report.statuses)
     assert max(report.statuses) < 500
     checks = {

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from quoth.citations.verify_receipt import read_receipts
+
 from .conftest import NewPage
 from .service import Service
 from .town import FEE, FENCE, POOL, QUOTED, ROOF, UNKNOWN
@@ -88,6 +90,15 @@ def test_an_abstention_explains_itself_and_shows_what_is_not_an_answer(page: Pag
     expect(page.locator("#status")).to_contain_text("No answer.")
 
 
+def test_what_else_is_near_is_folded_below_the_answer(page: Page, service: Service) -> None:
+    ask(page, service, FEE)
+    expect(page.locator(".nearest .quote")).to_be_hidden()
+    page.get_by_text("See also").click()
+    expect(page.locator(".nearest .quote")).to_be_visible()
+    expect(page.locator(".nearest .quote")).to_contain_text("Review of a shed")
+    expect(page.locator(".nearest .badge.context")).to_have_count(0)
+
+
 def test_what_may_be_relevant_stands_open(page: Page, service: Service) -> None:
     ask(page, service, "When shall the swimming pool of Halvorsen be drained?")
     expect(page.get_by_role("heading", name="May be relevant", exact=True)).to_be_visible()
@@ -145,9 +156,10 @@ def test_copied_citations(new_page: NewPage, service: Service) -> None:
     query = f"doc=guidelines.md&start={quote['start']}&end={quote['end']}&sha={quote['doc_sha256'][:16]}"
     assert link == f"{service.url}/?{query}#:~:text=Roofs%20should%20be%20brown%20or%20slate%20grey."
     assert copied("Markdown") == f"> {QUOTED}\n>\n> — [Design Guidelines, Guidelines]({link})"
-    cited = json.loads(copied("JSON"))
-    assert (cited["text"], cited["start"], cited["end"]) == (QUOTED, quote["start"], quote["end"])
-    assert (cited["doc_id"], cited["doc_sha256"]) == ("guidelines.md", quote["doc_sha256"])
+    (receipt,) = read_receipts(copied("Receipt").encode())
+    assert isinstance(receipt, dict), receipt
+    assert [one["quote"] for one in receipt["quotes"]] == page.locator("ol.quotes .words").all_text_contents()
+    assert (receipt["question"]["text"], receipt["quotes"][0]["start"]) == (ROOF, quote["start"])
 
     page.goto(link)
     expect(page.locator("#reader mark")).to_have_text(QUOTED)
@@ -167,9 +179,23 @@ def test_a_broken_word_is_shown_joined_and_copied_exactly(new_page: NewPage, ser
     ask(page, service, ROOF)
     expect(quotes(page).first.locator(".words")).to_have_text("Roof information.")
     quotes(page).first.get_by_text("Copy citation").click()
-    quotes(page).first.get_by_role("button", name="JSON").click()
-    expect(page.locator("#toast")).to_contain_text("JSON")
-    assert json.loads(page.evaluate("navigator.clipboard.readText()"))["text"] == "Roof infor-\nmation."
+    quotes(page).first.get_by_role("button", name="Text").click()
+    expect(page.locator("#toast")).to_contain_text("Text")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("“Roof infor-\nmation.”")
+
+
+def test_an_answer_of_documents_that_changed_since_has_no_receipt(new_page: NewPage, service: Service) -> None:
+    def change(route: Route) -> None:
+        answer: dict[str, Any] = route.fetch().json()
+        answer["run_notes"]["index"] = "another"
+        route.fulfill(body=json.dumps(answer), content_type="application/json")
+
+    page = new_page(allowed="409 (Conflict)")
+    page.route("**/answer", change)
+    ask(page, service, ROOF)
+    quotes(page).first.get_by_text("Copy citation").click()
+    quotes(page).first.get_by_role("button", name="Receipt").click()
+    expect(page.locator("#toast")).to_contain_text("have changed since this answer was given. Ask the question again.")
 
 
 def test_without_a_clipboard_the_citation_is_shown_to_be_copied_by_hand(page: Page, service: Service) -> None:

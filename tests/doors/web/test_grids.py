@@ -73,9 +73,89 @@ def test_the_grid_can_be_used_by_everybody(new_page: NewPage, service: Service) 
     for options in ({"color_scheme": "light"}, {"color_scheme": "dark", "viewport": {"width": 375, "height": 700}}):
         page = new_page(**options)
         _make(page, service)
+        page.get_by_role("button", name=ROOF).click()
+        page.get_by_label("Cells").select_option("stated")
 
         assert has_no_sideways_scroll(page)
         assert not [found["id"] for found in Axe().run(page).response["violations"]]
+
+
+def test_a_grid_is_filtered_and_the_page_says_how_much_is_left(page: Page, service: Service) -> None:
+    _make(page, service)
+    rows, shown = page.locator("table.grid tbody tr:visible"), page.get_by_role("status").filter(has_text="of 6")
+
+    expect(shown).to_have_text("6 of 6 documents")
+    page.get_by_label("Find").fill("roof")
+    expect(shown).to_have_text(f"{rows.count()} of 6 documents")
+    assert 0 < rows.count() < 6
+    page.get_by_label("Find").fill("zebra")
+    expect(shown).to_have_text("0 of 6 documents")
+    page.get_by_label("Find").fill("")
+    page.get_by_label("Cells").select_option("stated")
+    expect(page.locator("table.grid td:not(.out) em")).to_have_count(0)
+    expect(shown).to_have_text(f"{page.locator('tr:has(td:not(.out)):visible').count()} of 6 documents")
+    page.get_by_label("Cells").select_option("")
+    page.get_by_label("Confidence at least").fill("100")
+    expect(shown).to_have_text("0 of 6 documents")
+    page.get_by_label("Confidence at least").fill("0")
+    page.get_by_label("Questions", exact=True).fill("chess")
+    expect(page.locator("table.grid thead th:visible")).to_have_text(["Document", NOWHERE])
+    expect(shown).to_have_text("6 of 6 documents")
+
+
+def test_a_grid_is_sorted_with_the_keyboard_by_confidence_and_by_name(page: Page, service: Service) -> None:
+    _make(page, service)
+    rows, heads = page.locator("table.grid tbody tr"), page.locator("table.grid thead th")
+    names = rows.locator("th").all_inner_texts()
+
+    page.get_by_role("button", name=ROOF).press("Enter")
+    expect(heads.nth(1)).to_have_attribute("aria-sort", "descending")
+    expect(rows.first.locator("td").first).to_contain_text(QUOTED)
+    page.keyboard.press("Enter")
+    expect(heads.nth(1)).to_have_attribute("aria-sort", "ascending")
+    expect(rows.last.locator("td").first).to_contain_text(QUOTED)
+    page.get_by_role("button", name="Document", exact=True).press("Space")
+    expect(heads.first).to_have_attribute("aria-sort", "ascending")
+    expect(page.locator("table.grid [aria-sort]")).to_have_count(1)
+    assert rows.locator("th").all_inner_texts() == sorted(names, key=str.lower)
+
+
+def test_the_arrow_keys_pass_over_cells_that_are_filtered_out(page: Page, service: Service) -> None:
+    _make(page, service)
+    page.get_by_role("button", name=ROOF).click()
+    cells = page.locator("table.grid tbody td:first-of-type")
+
+    cells.first.locator("a").focus()
+    page.keyboard.press("ArrowDown")
+    expect(cells.nth(1).locator("a")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.get_by_label("Cells").select_option("stated")
+    cells.first.locator("a").focus()
+    page.keyboard.press("ArrowRight")
+    expect(cells.first.locator("a")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#reader mark")).to_have_text(QUOTED)
+    page.keyboard.press("Escape")
+    expect(cells.first.locator("a")).to_be_focused()
+    expect(page.get_by_label("Cells")).to_have_value("stated")
+
+
+def test_the_heads_of_a_grid_stay_in_view(new_page: NewPage, service: Service) -> None:
+    page = new_page(viewport={"width": 700, "height": 500})
+    _make(page, service)
+
+    page.locator("table.grid tbody tr").last.locator("td a").last.focus()
+    region, head, cell = (
+        page.locator(place).last.bounding_box()
+        for place in (".grid-scroll", "table.grid thead th", "table.grid tbody tr:last-child td:last-child")
+    )
+    corner = page.get_by_role("button", name="Document", exact=True).bounding_box()
+
+    assert region and head and cell and corner
+    assert head["y"] - region["y"] <= 1
+    assert (corner["x"] - region["x"], corner["y"] - region["y"]) <= (1, 1)
+    assert cell["x"] >= corner["x"] + corner["width"] - 1
+    assert cell["y"] >= head["y"] + head["height"] - 1
 
 
 def test_the_page_of_a_grid_works_without_a_service(new_page: NewPage, town: Town, tmp_path: Path) -> None:
