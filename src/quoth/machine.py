@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+WITNESS = "QUOTH_WITNESS"
+"""The environment variable with the number of the pipe that `witnesses` returns."""
 _CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _PLAIN = frozenset(
     "PATH HOME LANG LANGUAGE TZ TMPDIR LD_LIBRARY_PATH QUOTH_CACHE_DIR XDG_CACHE_HOME ORT_DISABLE_TELEMETRY".split()
@@ -51,6 +53,11 @@ def plain_environment() -> dict[str, str]:
     Use it to start programs that read untrusted files, since such a file may take over its reader.
     """
     return {name: value for name, value in os.environ.items() if name in _PLAIN or name.startswith(_PLAIN_BEGINNINGS)}
+
+
+def witnesses() -> tuple[int, ...]:
+    """Return the pipe that every program we start must inherit: it ends when the last of them has ended."""
+    return tuple(int(number) for number in os.environ.get(WITNESS, "").split())
 
 
 @contextmanager

@@ -19,6 +19,14 @@ from quoth.errors import UnreadableFile
 from quoth.settings import IngestSettings
 
 SETTINGS = IngestSettings(workers=1)
+LINGERING = """#!/bin/sh
+mkfifo alive
+setsid sh -c 'read -r _ <alive; sleep 0.5; mkdir -p "$TMPDIR"' &
+exec 8>alive
+touch "$0.started"
+sleep 100
+"""
+"""A converter that leaves a process behind, which makes its folder anew after its end."""
 PAGE = b"<html><body><h1>Sowing</h1><p>Sow at 2.5 cm.</p></body></html>"
 LARGE_PAGE = b"<html><body>" + b"<p>Sow at 2.5 cm in spring.</p>" * 20_000
 """A worker is busy with it for about half a second."""
@@ -166,3 +174,25 @@ def test_a_worker_whose_deadline_was_extended_is_still_heard() -> None:
     with Extraction(SETTINGS) as extraction:
         assert len(extraction.extract(pages, form="pdf", label="a.pdf").pages) == 30
         assert extraction.extract(PAGE, form="html", label="b.html").text
+
+
+def test_nothing_that_outlives_its_converter_makes_its_folder_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = tmp_path / "bin" / "soffice"
+    office.parent.mkdir()
+    office.write_text(LINGERING, encoding="utf-8")
+    office.chmod(0o755)
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setenv("PATH", str(office.parent), prepend=os.pathsep)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+
+    with (
+        Extraction(replace(SETTINGS, seconds=5)) as extraction,
+        pytest.raises(UnreadableFile, match="more than 5 seconds"),
+    ):
+        extraction.extract(b"{\\rtf1 Sow.}", form="rtf", label="a.rtf")
+    assert Path(f"{office}.started").exists()
+    time.sleep(1)
+
+    assert list((tmp_path / "scratch").iterdir()) == []

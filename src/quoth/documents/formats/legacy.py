@@ -21,6 +21,7 @@ from pathlib import Path
 from quoth.documents.formats.docx import docx_document as docx
 from quoth.documents.formats.recognition import OLE
 from quoth.errors import UnreadableFile
+from quoth.machine import witnesses
 from quoth.types import Extract
 
 TIME_LIMIT = 100.0
@@ -134,6 +135,7 @@ def _run(command: list[str], folder: str) -> str:
             stdout=subprocess.DEVNULL,
             stderr=stderr,
             start_new_session=True,
+            pass_fds=witnesses(),
         ) as process,
     ):
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -32,12 +34,15 @@ from quoth.documents.worker.process import (
     write_message,
 )
 from quoth.errors import UnreadableFile
-from quoth.machine import available_cores, plain_environment
+from quoth.machine import WITNESS, available_cores, plain_environment
 from quoth.settings import IngestSettings
 from quoth.types import Extract
 
 _Result = TypeVar("_Result")
-_CLEANINGS = 200
+_FIRST_NUMBER = 64
+"""The least number of a pipe that is inherited: a shell may use those below 10 for itself."""
+_LAST_MOMENTS = 30_000
+"""Milliseconds in which what was killed has ended, even on the busiest machine."""
 _HANGS = "Raise ingest.seconds if it is only large; otherwise open it in its own program and save it again."
 _CRASHES = "The file is damaged or hostile: open it in its own program and save it again, or leave it out."
 
@@ -127,15 +132,20 @@ class _Worker:
         self._folder = tempfile.mkdtemp(prefix="quoth-worker-")
         # With a session of its own it does not receive Ctrl-C, and the programs it starts are killed with it.
         limits = [str(settings.memory_mb), f"{settings.seconds:g}", self._folder]
+        self._witness = _Witness()
         self._process = subprocess.Popen(  # noqa: S603 - our own module, in the Python that runs us
             [sys.executable, "-P", "-m", "quoth.documents.worker.process", *limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**plain_environment(), "TMPDIR": self._folder},
+            env={**plain_environment(), "TMPDIR": self._folder, WITNESS: str(self._witness.inherited)},
             start_new_session=True,
+            pass_fds=[self._witness.inherited],
         )
+        self._witness.leave_to_heirs()
         self._timed_out = False
+        self._stopping = threading.Lock()
+        self._stopped = False
 
     @property
     def alive(self) -> bool:
@@ -200,13 +210,36 @@ class _Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def stop(self) -> None:
-        self._kill()
-        self._process.wait()
-        for stream in filter(None, (self._process.stdin, self._process.stdout)):
-            with suppress(BrokenPipeError):  # from what it did not read
-                stream.close()
-        for _ in range(_CLEANINGS):  # a program that it started may still write there for a moment
-            shutil.rmtree(self._folder, ignore_errors=True)
-            if not os.path.exists(self._folder):  # noqa: PTH110 - a text is all we have
+        """End the worker with all that it started, and remove its folder. Threads may call it at once."""
+        with self._stopping:
+            if self._stopped:
                 return
-            time.sleep(0.05)
+            self._stopped = True
+            self._kill()
+            self._process.wait()
+            for stream in filter(None, (self._process.stdin, self._process.stdout)):
+                with suppress(BrokenPipeError):  # from what it did not read
+                    stream.close()
+            self._witness.wait()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class _Witness:
+    """A pipe that a process hands on to all that it starts: it ends when the last of them has ended.
+
+    A program that is being killed may act for a moment longer, and make a folder anew that has just been removed.
+    """
+
+    def __init__(self) -> None:
+        self._end, low = os.pipe()
+        self.inherited = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_NUMBER)
+        os.close(low)
+
+    def leave_to_heirs(self) -> None:
+        os.close(self.inherited)
+
+    def wait(self) -> None:
+        poll = select.poll()
+        poll.register(self._end, select.POLLIN | select.POLLHUP)
+        poll.poll(_LAST_MOMENTS)
+        os.close(self._end)
