@@ -208,14 +208,21 @@ def native_stderr_silenced() -> Iterator[None]:
 
 
 def _start(ray: Any) -> None:  # noqa: ANN401 - a module
-    try:
-        with native_stderr_silenced():
-            ray.init(address="local", num_cpus=available_cores(), include_dashboard=False, **_QUIET)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ClusterFault(
-            f"Ray cannot be started on this machine: {last_line(error)}",
-            hint="Check the room in memory and under /tmp, or give the --address of a cluster.",
-        ) from error
+    """Start a cluster of this machine; a busy machine, on which Ray's 30 s were not enough, gets more tries."""
+    for is_last in (False, False, True):
+        try:
+            with native_stderr_silenced():
+                ray.init(address="local", num_cpus=available_cores(), include_dashboard=False, **_QUIET)
+        except Exception as error:  # Ray raises a plain one when a process of its own is late
+            with native_stderr_silenced():
+                ray.shutdown()
+            if is_last or "timed out" not in str(error):
+                raise ClusterFault(
+                    f"Ray cannot be started on this machine: {last_line(error)}",
+                    hint="Check the room in memory and under /tmp, or give the --address of a cluster.",
+                ) from error
+        else:
+            return
 
 
 def _join(ray: Any, address: str) -> None:  # noqa: ANN401 - a module
