@@ -91,7 +91,7 @@ def _recall_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]
 def _status_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]) -> str:
     lines = [f"| set | questions | {' | '.join(Status)} |", "|---|---|---|---|---|"]
     for name, variants in measured.items():
-        for kind, counts in statuses_json(variants["hybrid + evidence"]).items():
+        for kind, counts in statuses_json(variants["hybrid + late"]).items():
             total = sum(counts.values())
             cells = [f"{count} ({count / total:.0%})" if total else "0" for count in counts.values()]
             lines.append(f"| {name} | {total} {kind} | {' | '.join(cells)} |")
@@ -99,7 +99,7 @@ def _status_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]
 
 
 def _times_table(measured: Mapping[str, Mapping[str, Sequence[RetrievalTrial]]]) -> str:
-    times = {name: _times(variants["hybrid + evidence"]) for name, variants in measured.items()}
+    times = {name: _times(variants["hybrid + late"]) for name, variants in measured.items()}
     stages = next(iter(times.values()))
     lines = [f"| set | {' | '.join(stages)} |", "|---" * (1 + len(stages)) + "|"]
     for name, found in times.items():

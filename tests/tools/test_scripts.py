@@ -181,6 +181,48 @@ def test_the_benchmark_exports_the_sample_and_answers_over_its_pipe(
     assert set(json.loads(answered)["ranked"]) <= {json.loads(line)["id"] for line in sentences}
 
 
+def test_settings_are_timed_side_by_side(tmp_path_factory: pytest.TempPathFactory) -> None:
+    index = sample_index("agriculture", tmp_path_factory)
+    questions = EXAMPLES / "agriculture" / "questions.jsonl"
+
+    table = python("tools/question_speed.py", index, questions, "--limit", "3").splitlines()
+
+    assert [line.split(" | ")[0] for line in table[2:4]] == ["| `rerank.kind=late`", "| `rerank.kind=reader`"]
+    assert table[2].endswith("| 1.00 |")
+    assert table[-1].startswith("3 questions; memory")
+
+
+def small_set(root: Path, name: str) -> None:
+    """A question set of one document and one question, as those in `../shared/eval`."""
+    docs = root / name / "docs"
+    docs.mkdir(parents=True)
+    sentence = "Sow canola 2 cm deep."
+    (docs / "a.md").write_text(f"# Canola\n\n{sentence} Roll the field.\n", encoding="utf-8")
+    gold = [{"doc_id": "a.md", "start": 10, "end": 10 + len(sentence), "text": sentence}]
+    row = {"id": "1", "question": "How deep is canola sown?", "answerable": True, "gold": gold}
+    (root / name / "questions.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+
+
+def test_the_candidates_of_each_embedding_are_counted(tmp_path: Path) -> None:
+    small_set(tmp_path / "eval", "nda")
+
+    table = python("tools/candidates.py", "nda", "--root", tmp_path / "eval", "--indexes", tmp_path).splitlines()
+
+    assert [line.split(" | ")[:6] for line in table[2:]] == [
+        ["| nda", label, "1.000", "1.000", "1.000", "1.000"] for label in ("shipped", "shipped, headings")
+    ]
+
+
+def test_retrieval_is_measured(tmp_path: Path) -> None:
+    small_set(tmp_path / "eval", "nda")
+
+    root = ("--root", tmp_path / "eval", "--indexes", tmp_path, "--limit", "1")
+    tables = python("tools/retrieval.py", "nda", *root)
+
+    assert "| nda | hybrid + late | 1.000 | 1.000 | 1.000 | 1.000 |" in tables
+    assert "| nda | 1 answerable |" in tables
+
+
 def test_the_structure_of_a_package_is_told(tmp_path: Path) -> None:
     for name, text in {
         "p/__init__.py": "",
