@@ -130,7 +130,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
 
 def _equal_places(found: SearchResult, analysis: Analysis, sources: SourceTexts) -> EqualPlaces:
     """Return what finds the sentences that equal another among all that the search found."""
-    every = [item.sentence for item in (*found.ranked, *found.fused)]
+    every = {item.sentence.id: item.sentence for item in (*found.ranked, *found.fused)}.values()
 
     def in_force(sentence: Sentence) -> bool:
         return not is_superseded(sources.info(sentence.doc_id).metadata, sentence.section)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from quoth.language.terms import index_terms
 from quoth.language.words import FUNCTION_WORDS, NEGATIONS, fold
 from quoth.types import Analysis, Sentence
 
+_WITHOUT_MEANING = FUNCTION_WORDS - NEGATIONS
 _SHARE = 0.97
 """The least share of words that nearly equal sentences have in common."""
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
@@ -19,19 +21,25 @@ _NUMBERED = re.compile(r"\W*(?:\(\w{1,4}\)|\d+(?:\.\d+)+|\w{1,3}[.)])\s+")
 
 def clause_words(sentence: Sentence) -> tuple[str, ...]:
     """Return the words of a sentence with its lead, folded, without the number that it opens with."""
-    lead = sentence.lead.text if sentence.lead else ""
-    texts = (lead, sentence.text)
-    return tuple(word for text in texts for word in _WORD.findall(fold(_NUMBERED.sub("", text, count=1))))
+    lead = _words(sentence.lead.text) if sentence.lead else ()
+    return lead + _words(sentence.text)
+
+
+@lru_cache(maxsize=4_096)  # every sentence that is chosen is compared with all that were found
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(fold(_NUMBERED.sub("", text, count=1))))
 
 
 def are_equal(first: Sequence[str], second: Sequence[str]) -> bool:
     """Return whether two clauses say the same: in equal words, or but for a few words that carry no meaning."""
     if first == second:
         return bool(first)
+    if not set(first) ^ set(second) <= _WITHOUT_MEANING:
+        return False  # most end here, before their words are counted
     one, other = Counter(first), Counter(second)
     differing = {*(one - other), *(other - one)}
     shared = 2 * (one & other).total() / max(1, len(first) + len(second))
-    return shared >= _SHARE and differing <= FUNCTION_WORDS - NEGATIONS
+    return shared >= _SHARE and differing <= _WITHOUT_MEANING
 
 
 def equal_clauses(
