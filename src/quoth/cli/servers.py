@@ -118,7 +118,6 @@ def _with_threads(given: Overrides, workers: int) -> Overrides:
     if workers == 1:
         return given
     key, share = "embedding.threads", str(max(1, available_cores() // workers))
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", share)  # for numpy in the processes that start later
     named = key in given.flags or key in given.environment or "threads" in (given.file.get("embedding") or {})
     return given if named else replace(given, flags={**given.flags, key: share})
 

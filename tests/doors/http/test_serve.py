@@ -51,8 +51,8 @@ def not_started(*arguments: str | Path) -> Ran:
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("PROMETHEUS_MULTIPROC_DIR", "OPENBLAS_NUM_THREADS"):  # which it sets, for its own process
-            patch.setenv(name, os.environ.get(name, ""))
+        # Which it sets, for its own process.
+        patch.setenv("PROMETHEUS_MULTIPROC_DIR", os.environ.get("PROMETHEUS_MULTIPROC_DIR", ""))
         patch.setattr("quoth.http.app.serve", serve)
         try:
             return run("serve", *arguments)
