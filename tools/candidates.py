@@ -104,10 +104,13 @@ def _measure(prepared: Prepared, embedder: Embedder, *, headings: int) -> tuple[
     vectors, _ = embedder.embed_tokens(texts)
     seconds = time.perf_counter() - begin
     found = []
+    documents = np.array([sentence.doc_id for sentence in prepared.sentences])
     for item, lexical in zip(prepared.items, prepared.lexical, strict=True):
         question, _ = embedder.embed_question(item.question.text)
-        order = np.argsort(-(vectors @ question.reshape(-1)), kind="stable")[:DEEPEST]
-        dense = [_place(prepared.sentences[at]) for at in order]
+        scope = item.question.filters.doc_ids
+        inside = np.flatnonzero(np.isin(documents, scope)) if scope else np.arange(len(documents))
+        order = np.argsort(-(vectors[inside] @ question.reshape(-1)), kind="stable")[:DEEPEST]
+        dense = [_place(prepared.sentences[at]) for at in inside[order]]
         found.append([_recall(places, item) for places in (dense[:10], dense[:50], *_pools(lexical, dense))])
     return list(np.mean(found, axis=0)), 1000 * seconds / len(texts)
 
