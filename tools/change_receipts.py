@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from quoth.citations.receipts import in_folder
-from quoth.citations.signatures import check_signature
+from quoth.citations.signatures import signature_checked
 from quoth.citations.verify_receipt import Found, Receipt, ReceiptFault, check_quote, parse_receipt
 from quoth.documents.worker.pool import Extraction
 from quoth.settings import IngestSettings
@@ -37,11 +37,10 @@ def changes(text: str, at: int) -> Iterator[str]:
 
 def accepted(line: str) -> Receipt | None:
     try:
-        receipt = parse_receipt(line)
-        check_signature(receipt, None)
+        read = signature_checked(parse_receipt(line), None)
     except ReceiptFault:
         return None
-    return receipt
+    return None if isinstance(read, ReceiptFault) else read
 
 
 def try_receipt(line: str) -> Counter[str]:

@@ -279,7 +279,8 @@ class Quoth:
         `IndexMismatch` when another index or other settings gave the result, and `OffsetMismatch` when it was changed.
         """
         from quoth.answer.calibration import threshold_in_force  # questions do not need these
-        from quoth.citations.receipts import Circumstances, parse_result, receipt_of
+        from quoth.citations.cited_quotes import parse_result
+        from quoth.citations.receipts import Circumstances, receipt_of
 
         parsed = parse_result(result)
 

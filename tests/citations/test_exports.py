@@ -302,9 +302,9 @@ def test_an_address_that_nothing_can_stand_below_is_refused(wrong: str) -> None:
 
 
 def test_markdown_renders_as_the_very_words(corpus: Corpus) -> None:
-    row = corpus.quote(NOTES, SIGNS) | {"lead": {"text": "Canola", "start": 0, "end": 0}}
+    row = corpus.quote(NOTES, SIGNS) | {"lead": {"text": "Canola", "start": 0, "end": 0, "display": "Canola"}}
     heading = corpus.document(NOTES).text.index("Canola\n")
-    row["lead"] = {"text": "Canola", "start": heading, "end": heading + 6}
+    row["lead"] |= {"start": heading, "end": heading + 6}
     broken = corpus.quote(PDF, corpus.document(PDF).text[: len(PAPER_START)])
     questions, documents = corpus.questions(
         result("# Is *this* <b>safe</b>?", [row, broken]), result("1. Else?"), result("Again?", [broken])

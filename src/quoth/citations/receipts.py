@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from quoth.citations.cited_quotes import check_held, span_of
 from quoth.citations.verify_receipt import AROUND, VERSION, Find, Found, Receipt, ReceiptFault, digest_of
 from quoth.documents.files import read_again, read_bytes
 from quoth.documents.formats.recognition import recognise
 from quoth.documents.printed_boxes import printed
 from quoth.documents.worker.pool import Extraction
 from quoth.errors import IndexMismatch, OffsetMismatch, ReceiptError, UnreadableFile
-from quoth.output.json_types import AnswerJson, CitationJson, QuoteJson
+from quoth.output.json_types import AnswerJson, CitationJson
 from quoth.output.render import rounded
 from quoth.output.source_slices import pages_holding
 from quoth.protocols import Reader
 from quoth.settings import IngestSettings
-from quoth.types import Document, Span
+from quoth.types import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +36,6 @@ class Circumstances:
     settings: frozenset[str]
     models: tuple[str, ...]
     threshold: float
-
-
-def parse_result(line: Mapping[str, Any]) -> AnswerJson:
-    """Return a line of a run file as a value. Raise `ReceiptError` when it is none."""
-    try:
-        return msgspec.convert(line, AnswerJson)
-    except msgspec.ValidationError as error:
-        raise ReceiptError(f"this is no result: {error}", hint="Give what quoth batch or ask --json wrote.") from error
 
 
 def receipt_of(result: AnswerJson, *, reader: Reader, circumstances: Circumstances) -> Receipt:
@@ -102,11 +92,8 @@ def _quote(citation: CitationJson, kind: str, *, document: Document | None, read
     lead = citation.lead
     if document is None or document.sha256 != citation.doc_sha256:
         raise OffsetMismatch(citation.doc_id, citation.start, citation.end)
-    quoted: list[CitationJson | QuoteJson] = [citation, lead] if lead else [citation]
-    for placed in quoted:
-        if placed.end > len(document.text) or document.text[placed.start : placed.end] != placed.text:
-            raise OffsetMismatch(citation.doc_id, placed.start, placed.end)
-    span = Span(citation.start, citation.end)
+    check_held(citation, document)
+    span = span_of(citation)
     pages = pages_holding(reader, document.id, span, first=citation.page) if citation.page else ()
     boxes = printed(pages, span)
     return {
@@ -162,11 +149,6 @@ def in_folder(root: Path, extraction: Extraction, *, most_mb: int) -> Find:
         return Found(*again) if again else ReceiptFault("the folder holds no such document that can be read")
 
     return lambda cited: document(cited["doc_id"])
-
-
-def read_text(data: bytes) -> Found:
-    """Return a canonical text that was given as UTF-8. What is not UTF-8 becomes what no receipt can hold."""
-    return Found(data.decode("utf-8", "surrogateescape"), None)
 
 
 def read_source(path: Path, extraction: Extraction, limits: IngestSettings) -> Found:

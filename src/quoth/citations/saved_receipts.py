@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,3 +92,34 @@ def _quote(quote: dict[str, Any], name: str, number: int, question: str) -> Rece
     place = QuotedPlace(Span(quote["start"], quote["end"]), quote["quote"], quote["before"], quote["after"])
     hashes = cited["source_sha256"], cited["text_sha256"]
     return ReceiptQuote(name, number, question, cited["doc_id"], *hashes, tuple(quote["section"]), place)
+
+
+@dataclass(frozen=True, slots=True)
+class StaleReceipts:
+    """The receipts of a folder that are stale, with the ids of what they quote that is changed or gone, in order.
+
+    `total` is how many receipts it holds, and `refused` what in it cannot be read.
+    """
+
+    stale: Mapping[str, tuple[str, ...]]
+    total: int
+    refused: tuple[RefusedReceipt, ...]
+
+
+def stale_receipts(watched: Path, texts: Mapping[str, str], *, touched: Collection[str] | None = None) -> StaleReceipts:
+    """Return the receipts in a file or folder that quote a text which is not in `texts`: hashes by document id.
+
+    With `touched`, only these documents count. Never raises for what the folder holds, nor when there is none.
+    """
+    found: list[SavedReceipt | RefusedReceipt] = []
+    try:
+        found.extend(read_receipts(watched))
+    except (QuothError, OSError) as error:
+        found.append(RefusedReceipt(str(watched), str(error)))
+    receipts = [receipt for receipt in found if isinstance(receipt, SavedReceipt)]
+    stale = {}
+    for receipt in receipts:
+        doc_ids = {quote.doc_id for quote in receipt.quotes if texts.get(quote.doc_id) != quote.text_sha256}
+        if doc_ids := doc_ids if touched is None else doc_ids.intersection(touched):
+            stale[receipt.name] = tuple(sorted(doc_ids))
+    return StaleReceipts(stale, len(receipts), tuple(each for each in found if isinstance(each, RefusedReceipt)))

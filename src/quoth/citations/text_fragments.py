@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import quote as percent_encoded
 
-from quoth.citations.cited_quotes import CitedQuote, source_iri
+from quoth.citations.cited_quotes import source_iri, span_of
+from quoth.output.json_types import CitationJson
 from quoth.types import Document, Span
 
 _LONGEST_EXACT = 200
@@ -42,11 +43,11 @@ def text_fragment(text: str, span: Span) -> str | None:
     return next((_written(*parts) for parts in fitting), None)
 
 
-def quote_link(quote: CitedQuote, document: Document, *, base_url: str) -> str:
+def quote_link(quote: CitationJson, document: Document, *, base_url: str) -> str:
     """Return the address of a quote in its source below `base_url`: its words in a web page, its page in a PDF."""
     fragment = ""
     if document.format == "html":
-        fragment = text_fragment(document.text, quote.span) or ""
+        fragment = text_fragment(document.text, span_of(quote)) or ""
     elif document.format == "pdf" and quote.page is not None:
         fragment = f"#page={quote.page}"
     return source_iri(document.id, base_url) + fragment

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from quoth.citations.cited_quotes import AnsweredQuestion, CitedQuote, doc_id_of, source_iri
+from quoth.citations.cited_quotes import doc_id_of, source_iri
 from quoth.citations.verify_receipt import AROUND
 from quoth.citations.word_matching import runs_on
 from quoth.errors import QuothError
 from quoth.language.spans import trim
 from quoth.language.spellings import ends_word
+from quoth.output.json_types import AnswerJson, CitationJson
 from quoth.protocols import Reader
 from quoth.types import Document, Span
 
@@ -34,7 +35,7 @@ FoundBy: TypeAlias = Literal["place", "quote", "offsets_only"]
 
 
 def annotations_json(
-    questions: Sequence[AnsweredQuestion], documents: Mapping[str, Document], *, base_url: str | None
+    questions: Sequence[AnswerJson], documents: Mapping[str, Document], *, base_url: str | None
 ) -> dict[str, Any]:
     """Return a collection with an annotation for each quote of an answer, the question as its body.
 
@@ -61,9 +62,7 @@ def _urn(*parts: str) -> str:
     return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join(("quoth", *parts))).urn
 
 
-def _annotation(
-    question: AnsweredQuestion, quote: CitedQuote, document: Document, base_url: str | None
-) -> dict[str, Any]:
+def _annotation(question: AnswerJson, quote: CitationJson, document: Document, base_url: str | None) -> dict[str, Any]:
     source = source_iri(quote.doc_id, base_url)
     place = f"{quote.start}-{quote.end}"
     return {
@@ -81,7 +80,7 @@ def _annotation(
     }
 
 
-def _selectors(quote: CitedQuote, document: Document) -> list[dict[str, Any]]:
+def _selectors(quote: CitationJson, document: Document) -> list[dict[str, Any]]:
     """Return selectors of the same words: by quote, by place, and in a PDF by page and quote."""
     words: dict[str, Any] = {"type": "TextQuoteSelector", "exact": quote.text}
     around = {

@@ -14,10 +14,9 @@ from starlette.responses import Response
 from quoth import __version__
 from quoth.citations.anchored_documents import IndexDocuments, anchor_quotes, anchored_json
 from quoth.citations.receipts import in_index
-from quoth.citations.saved_receipts import RefusedReceipt, saved
+from quoth.citations.saved_receipts import RefusedReceipt, saved, stale_receipts
 from quoth.citations.signatures import signature_checked
 from quoth.citations.verify_receipt import Find, Receipt, ReceiptFault, check_quote, read_receipts
-from quoth.citations.watched_receipts import stale_receipts
 from quoth.errors import IndexMismatch, OffsetMismatch, ReceiptError, ShardMissing
 from quoth.http.answer_routes import Served, in_pool
 from quoth.http.http_faults import HttpFault, json_response, too_slow
@@ -186,5 +185,5 @@ def stale(request: Request, service: Served) -> Response:
     if listing.missing:  # its documents would count as gone
         raise ShardMissing(listing.missing[0], "it does not answer")
     found = stale_receipts(Path(watched), {info.id: info.sha256 for info in listing.documents})
-    receipts = [StaleReceiptJson(receipt.name, list(receipt.doc_ids)) for receipt in found.receipts]
+    receipts = [StaleReceiptJson(name, list(doc_ids)) for name, doc_ids in found.stale.items()]
     return json_response(StaleReceiptsJson(found.total, receipts, list(map(_refused, found.refused))))
