@@ -280,7 +280,7 @@ class Quoth:
         """
         from quoth.answer.calibration import threshold_in_force  # questions do not need these
         from quoth.citations.cited_quotes import parse_result
-        from quoth.citations.receipts import Circumstances, receipt_of
+        from quoth.citations.receipts import receipt_of
 
         parsed = parse_result(result)
 
@@ -288,14 +288,15 @@ class Quoth:
             engine = self._engine_for(reader.info)
             plain = engine.with_settings(replace(engine.settings, calibration=CalibrationSettings()))
             calibration = (engine if parsed.run_notes.calibrated else plain).settings.calibration
-            circumstances = Circumstances(
+            return receipt_of(
+                parsed,
+                reader=reader,
                 program=program,
                 day=day,
-                settings=frozenset({engine.settings_digest, plain.settings_digest}),
+                settings={engine.settings_digest, plain.settings_digest},
                 models=engine.models,
                 threshold=threshold_in_force(calibration, plain=engine.thresholds.answer),
             )
-            return receipt_of(parsed, reader=reader, circumstances=circumstances)
 
         return self.read(make)
 

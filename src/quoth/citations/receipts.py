@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,24 +23,20 @@ from quoth.settings import IngestSettings
 from quoth.types import Document
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What a receipt says beside its result: who made it, and what the result was measured by.
+def receipt_of(
+    result: AnswerJson,
+    *,
+    reader: Reader,
+    program: str,
+    day: str | None,
+    settings: Collection[str],
+    models: Iterable[str],
+    threshold: float,
+) -> Receipt:
+    """Return the receipt of a result, after comparing every quote with the index.
 
     `settings` are the digests of the settings that could have given the result; `threshold` is the least confidence of
     an answer. `day` is `YYYY-MM-DD`, None for a receipt without a day.
-    """
-
-    program: str
-    day: str | None
-    settings: frozenset[str]
-    models: tuple[str, ...]
-    threshold: float
-
-
-def receipt_of(result: AnswerJson, *, reader: Reader, circumstances: Circumstances) -> Receipt:
-    """Return the receipt of a result, after comparing every quote with the index.
-
     Raise `IndexMismatch` when another index or other settings gave the result, `OffsetMismatch` when it was changed.
     """
     notes, info = result.run_notes, reader.info
@@ -48,7 +44,7 @@ def receipt_of(result: AnswerJson, *, reader: Reader, circumstances: Circumstanc
         message = f"question {result.question_id} was answered from the index {notes.index}, and this one is"
         hint = "Give the index that made the run with --index, or ask again."
         raise IndexMismatch(f"{message} {info.digest}", hint=hint)
-    if notes.settings not in circumstances.settings:
+    if notes.settings not in settings:
         hint = "Give what the run was made with: --config, --set and --answer."
         raise IndexMismatch(f"question {result.question_id} was answered under other settings", hint=hint)
     document = lru_cache(maxsize=8)(reader.document)
@@ -61,15 +57,15 @@ def receipt_of(result: AnswerJson, *, reader: Reader, circumstances: Circumstanc
             "outcome": result.outcome,
             "reason": {"code": result.reason.code.value, "detail": result.reason.detail} if result.reason else None,
             "confidence": _number(result.confidence),
-            "threshold": _number(circumstances.threshold),
+            "threshold": _number(threshold),
             "calibrated": notes.calibrated,
         },
         "made": {
-            "program": circumstances.program,
-            "day": circumstances.day,
+            "program": program,
+            "day": day,
             "index": info.digest,
             "settings": notes.settings,
-            "models": list(circumstances.models),
+            "models": list(models),
         },
         "searched": {
             "documents": info.documents,
