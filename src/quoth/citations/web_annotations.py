@@ -283,13 +283,16 @@ def _belongs(digit: str, sign: str) -> bool:
 
 
 def _page_range(fragment: Json | None, document: Document, reader: Reader) -> tuple[int, int]:
-    """Return where a quote may begin: on the page that a fragment names, or anywhere without one."""
-    if fragment is None:
+    """Return where a quote may begin: on the page that a fragment names, or anywhere.
+
+    A fragment of another kind, such as an element of a web page, is not followed: the words have to tell the place.
+    """
+    number = _PAGE.search(str(fragment.get("value"))) if fragment else None
+    if number is None:
         return 0, len(document.text)
-    number = _PAGE.search(str(fragment.get("value")))
-    page = reader.page(document.id, int(number[1])) if number else None
+    page = reader.page(document.id, int(number[1]))
     if page is None or not page.spans:
-        raise _Refusal("outside", f"'{document.id}' has no text at '{fragment.get('value')}'")
+        raise _Refusal("outside", f"'{document.id}' has no text on page {number[1]}")
     return min(page.spans).start, max(run.end for run in page.spans)
 
 
