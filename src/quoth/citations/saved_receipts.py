@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,10 +64,16 @@ def read_receipts(path: Path) -> Iterator[SavedReceipt | RefusedReceipt]:
 def _of_file(path: Path, *, name: str) -> Iterator[SavedReceipt | RefusedReceipt]:
     try:
         with path.open("rb") as file:
-            receipts = verify_receipt.read_receipts(file.read(MOST_BYTES + 1))
+            data = file.read(MOST_BYTES + 1)
     except OSError as error:
         yield RefusedReceipt(name, f"it cannot be read: {error.strerror}")
-        return
+    else:
+        yield from _of_data(data, name=name)
+
+
+def _of_data(data: bytes, *, name: str) -> Iterator[SavedReceipt | RefusedReceipt]:
+    try:
+        receipts = verify_receipt.read_receipts(data)
     except ReceiptFault as fault:
         yield RefusedReceipt(name, str(fault))
         return
@@ -106,14 +112,20 @@ class StaleReceipts:
     refused: tuple[RefusedReceipt, ...]
 
 
-def stale_receipts(watched: Path, texts: Mapping[str, str], *, touched: Collection[str] | None = None) -> StaleReceipts:
-    """Return the receipts in a file or folder that quote a text which is not in `texts`: hashes by document id.
+def stale_receipts(
+    watched: Path | Iterable[tuple[str, str]], texts: Mapping[str, str], *, touched: Collection[str] | None = None
+) -> StaleReceipts:
+    """Return the receipts that quote a text which is not in `texts`: hashes by document id.
 
-    With `touched`, only these documents count. Never raises for what the folder holds, nor when there is none.
+    They are in a file, in a folder, or given as names and texts. With `touched`, only these documents count. Never
+    raises for what is in them, nor when there is no such folder.
     """
     found: list[SavedReceipt | RefusedReceipt] = []
     try:
-        found.extend(read_receipts(watched))
+        if isinstance(watched, Path):
+            found.extend(read_receipts(watched))
+        else:
+            found.extend(one for name, text in watched for one in _of_data(text.encode(), name=name))
     except (QuothError, OSError) as error:
         found.append(RefusedReceipt(str(watched), str(error)))
     receipts = [receipt for receipt in found if isinstance(receipt, SavedReceipt)]

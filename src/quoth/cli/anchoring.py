@@ -30,7 +30,7 @@ from quoth.output.render import json_line
 from quoth.overrides import Overrides
 from quoth.protocols import Progress
 from quoth.settings import IngestSettings
-from quoth.wiring import open_store
+from quoth.wiring import open_store, watched_receipts
 
 if TYPE_CHECKING:
     from quoth.documents.ingest_report import IngestReport
@@ -176,13 +176,19 @@ def stale_lines(index: str, given: Overrides, report: IngestReport) -> Iterator[
         return
     with closing(open_store(index, settings.store)) as store, store.read() as reader:
         texts = {info.id: info.sha256 for info in reader.documents()}
-    found = stale_receipts(Path(settings.receipts.watch), texts, touched=touched)
+    try:
+        watched = watched_receipts(settings.receipts.watch, index, settings.store)
+    except QuothError as error:
+        yield f"the receipts that are watched cannot be read: {error}"
+        return
+    found = stale_receipts(watched, texts, touched=touched)
     for refused in found.refused:
         yield f"a receipt that is watched cannot be read: {refused.name}: {refused.why}"
     if found.stale:
         names = ", ".join(islice(found.stale, _NAMED))
+        where = watched if isinstance(watched, Path) else "RECEIPTS"
         more = ", ..." if len(found.stale) > _NAMED else ""
         yield (
             f"{len(found.stale)} of {found.total} saved receipts quote documents that changed ({names}{more}); "
-            f"quoth anchor {settings.receipts.watch} --index {options.location_of(index, given)} tells where they stand"
+            f"quoth anchor {where} --index {options.location_of(index, given)} tells where they stand"
         )
