@@ -11,7 +11,7 @@ from psycopg import sql
 
 from citations.receipts import quote_of, receipt_of
 from doors.command_line import run
-from quoth.errors import ReceiptError
+from quoth.errors import IndexFault
 from quoth.stores.postgres.postgres_receipts import kept_receipts
 
 GUIDE = "# Canola\n\nSow canola at 2.5 cm. Roll it.\n"
@@ -43,7 +43,7 @@ def test_an_ingest_names_the_stale_receipts_of_a_table(
 
 
 def test_a_table_that_is_not_there_is_named(database_url: str, schema: str) -> None:
-    with pytest.raises(ReceiptError, match="the table 'none' of receipts cannot be read"):
+    with pytest.raises(IndexFault, match="the table 'none' of receipts cannot be read"):
         kept_receipts(database_url, schema=schema, table="none")
 
 

@@ -195,16 +195,5 @@ def _appearance(pdf: Any, bounds: Any, quads: Sequence[_Quad]) -> Any:  # noqa: 
 
 def _quad(view: PageView, box: Box) -> _Quad:
     left, top, right, bottom = box
-    return [_in_user_space(view, x, y) for x, y in ((left, top), (right, top), (left, bottom), (right, bottom))]
-
-
-def _in_user_space(view: PageView, x: float, y: float) -> tuple[float, float]:
-    """Convert points from the top left corner of the page as it is shown back to user space."""
-    turned = (
-        (view.left + x, view.top - y),
-        (view.left + y, view.bottom + x),
-        (view.right - x, view.bottom + y),
-        (view.right - y, view.top - x),
-    )
-    across, up = turned[view.turns]
-    return round(across, 2), round(up, 2)
+    corners = ((left, top), (right, top), (left, bottom), (right, bottom))
+    return [(round(x, 2), round(y, 2)) for x, y in (view.in_user_space(*corner) for corner in corners)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -128,23 +128,22 @@ def _number(value: float) -> float:
 def in_index(reader: Reader) -> Find:
     """Return what finds cited documents in an index."""
 
-    @lru_cache(maxsize=8)
-    def document(doc_id: str) -> Found | ReceiptFault:
+    def document(doc_id: str) -> tuple[str, str] | None:
         held = reader.document(doc_id)
-        return Found(held.text, held.source_sha256) if held else ReceiptFault("the index holds no such document")
+        return (held.text, held.source_sha256) if held else None
 
-    return lambda cited: document(cited["doc_id"])
+    return _finding(document, "the index holds no such document")
 
 
 def in_folder(root: Path, extraction: Extraction, *, most_mb: int) -> Find:
     """Return what finds cited documents below a folder, and extracts their text as an ingest does."""
+    read = partial(read_again, root, extraction=extraction, most_mb=most_mb)
+    return _finding(read, "the folder holds no such document that can be read")
 
-    @lru_cache(maxsize=8)
-    def document(doc_id: str) -> Found | ReceiptFault:
-        again = read_again(root, doc_id, extraction=extraction, most_mb=most_mb)
-        return Found(*again) if again else ReceiptFault("the folder holds no such document that can be read")
 
-    return lambda cited: document(cited["doc_id"])
+def _finding(read: Callable[[str], tuple[str, str] | None], missing: str) -> Find:
+    known = lru_cache(maxsize=8)(read)
+    return lambda cited: Found(*held) if (held := known(cited["doc_id"])) else ReceiptFault(missing)
 
 
 def read_source(path: Path, extraction: Extraction, limits: IngestSettings) -> Found:
