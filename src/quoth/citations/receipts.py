@@ -142,7 +142,7 @@ def in_folder(root: Path, extraction: Extraction, *, most_mb: int) -> Find:
 
 
 def _finding(read: Callable[[str], tuple[str, str] | None], missing: str) -> Find:
-    known = lru_cache(maxsize=8)(read)
+    known = lru_cache(maxsize=100)(read)
     return lambda cited: Found(*held) if (held := known(cited["doc_id"])) else ReceiptFault(missing)
 
 
