@@ -287,8 +287,7 @@ def _page_range(fragment: Json | None, document: Document, reader: Reader) -> tu
 
     A fragment of another kind, such as an element of a web page, is not followed: the words have to tell the place.
     """
-    number = _PAGE.search(str(fragment.get("value"))) if fragment else None
-    if number is None:
+    if fragment is None or (number := _PAGE.search(str(fragment.get("value")))) is None:
         return 0, len(document.text)
     page = reader.page(document.id, int(number[1]))
     if page is None or not page.spans:
