@@ -188,7 +188,10 @@ def is_right(version: Version, quoted: AnchoredQuote, place: AnchoredPlace) -> b
 
 
 def _is_nearest(text: str, span: Span, quote: QuotedPlace) -> bool:
-    """Return whether no other place of the same characters has as much of the old context; the old place is its own."""
+    """Return whether no other place of the same characters has the old context as well; the old place is its own.
+
+    A whole side counts more than parts of both, as docs/anchoring.md says.
+    """
     if span == quote.span:
         return True
     others = [found.start() for found in re.finditer(f"(?={re.escape(quote.text)})", text)]
@@ -200,11 +203,12 @@ def _span(start: int, quote: QuotedPlace) -> Span:
     return Span(start, start + len(quote.text))
 
 
-def _shared(text: str, start: int, quote: QuotedPlace) -> int:
-    """Return how many visible characters beside a place are those beside the quote."""
+def _shared(text: str, start: int, quote: QuotedPlace) -> tuple[int, int]:
+    """Return how many sides of a place have all that stood beside the quote, and how many visible characters do."""
     before, after = text[:start][-200:], text[start + len(quote.text) :][:200]
-    sides = ((quote.before, before, -1), (quote.after, after, 1))
-    return sum(_equal("".join(old.split())[::step], "".join(new.split())[::step]) for old, new, step in sides)
+    sides = (("".join(quote.before.split())[::-1], before[::-1]), ("".join(quote.after.split()), after))
+    equal = [(_equal(old, "".join(new.split())), len(old)) for old, new in sides]
+    return sum(0 < length == there for there, length in equal), sum(there for there, _ in equal)
 
 
 def _equal(old: str, new: str) -> int:
@@ -241,7 +245,11 @@ def _summary(anchored: Sequence[tuple[Version, AnchoredQuote]]) -> None:
         chosen = [(version, one) for version, one in anchored if one.anchor.outcome is outcome]
         line = f"{outcome.value:<11} {len(chosen):>6}"
         if outcome in held and chosen:
-            right = sum(is_right(version, one, one.anchor.places[0]) for version, one in chosen)
+            wrong = [one for version, one in chosen if not is_right(version, one, one.anchor.places[0])]
+            right = len(chosen) - len(wrong)
+            for one in wrong:
+                place = one.anchor.places[0]
+                print(f"WRONG: {one.quote.doc_id} {one.quote.place} is now {place.doc_id} {place.span}")
             normalised = sum(one.anchor.places[0].normalised for _, one in chosen)
             line += f"   right {right} ({right / len(chosen):.2%}), normalised {normalised}"
         print(line)

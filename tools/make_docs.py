@@ -118,7 +118,10 @@ MEANINGS = {
     "cache.result_seconds": "How long what was retrieved is kept; never across a change of the index.",
     "cache.memory_mb": "How much memory both may take; 0 keeps nothing.",
     "log.queries": "A SQLite file, or a database's address, that every retrieval is written to, with its question.",
-    "receipts.watch": "A file or a folder of saved receipts; an ingest names those that quote what it changed.",
+    "receipts.watch": (
+        "A file or a folder of saved receipts, or `table:NAME` in the database of the index; an ingest names those "
+        "that quote what it changed."
+    ),
     "service.state": "Folder for the keys, uploads, jobs, the audit log and the marks of `quoth serve`.",
     "service.keys": "The file of the keys, where it is not `keys.json` in `service.state`: a mounted secret, say.",
     "service.threads": "How many questions each process answers at once.",

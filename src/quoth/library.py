@@ -279,7 +279,8 @@ class Quoth:
         `IndexMismatch` when another index or other settings gave the result, and `OffsetMismatch` when it was changed.
         """
         from quoth.answer.calibration import threshold_in_force  # questions do not need these
-        from quoth.citations.receipts import Circumstances, parse_result, receipt_of
+        from quoth.citations.cited_quotes import parse_result
+        from quoth.citations.receipts import receipt_of
 
         parsed = parse_result(result)
 
@@ -287,14 +288,15 @@ class Quoth:
             engine = self._engine_for(reader.info)
             plain = engine.with_settings(replace(engine.settings, calibration=CalibrationSettings()))
             calibration = (engine if parsed.run_notes.calibrated else plain).settings.calibration
-            circumstances = Circumstances(
+            return receipt_of(
+                parsed,
+                reader=reader,
                 program=program,
                 day=day,
-                settings=frozenset({engine.settings_digest, plain.settings_digest}),
+                settings={engine.settings_digest, plain.settings_digest},
                 models=engine.models,
                 threshold=threshold_in_force(calibration, plain=engine.thresholds.answer),
             )
-            return receipt_of(parsed, reader=reader, circumstances=circumstances)
 
         return self.read(make)
 

@@ -194,7 +194,10 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptsSettings:
-    """`watch` is a file or a folder of saved receipts: an ingest says which of them quote documents that it changed."""
+    """`watch` is where saved receipts are: an ingest says which of them quote documents that it changed.
+
+    It is a file, a folder, or `table:NAME` in the database of the index.
+    """
 
     watch: str | None = None
 

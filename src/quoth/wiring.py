@@ -113,6 +113,22 @@ def _database(location: str | Path, what: str) -> str:
     return str(location)
 
 
+def watched_receipts(watch: str, location: str | Path, settings: StoreSettings) -> Path | list[tuple[str, str]]:
+    """Return where receipts are watched: a file or a folder, or for `table:NAME` the names and texts of its rows.
+
+    The table is in the database of the index. Raise `QuothError` when it cannot be read.
+    """
+    if not watch.startswith(_TABLE):
+        return Path(watch)
+    url = _database(location, "asked for a table of receipts")
+    from quoth.stores.postgres.postgres_receipts import kept_receipts
+
+    return kept_receipts(url, schema=settings.schema, table=watch.removeprefix(_TABLE))
+
+
+_TABLE = "table:"
+
+
 @lru_cache(maxsize=4)
 def open_embedder(settings: EmbeddingSettings) -> Embedder:
     """Return the embedding model that the settings name; a process loads it once."""

@@ -13,8 +13,9 @@ import pytest
 
 from documents.formats.pdf_files import Sheet, Text, lines, pdf
 from doors.command_line import run, write_files
-from quoth.citations.cited_quotes import AnsweredQuestion, cited_documents, read_run, shown_quotes
+from quoth.citations.cited_quotes import cited_documents, read_run, shown_of
 from quoth.library import Quoth
+from quoth.output.json_types import AnswerJson
 from quoth.types import Document
 
 PAPER = "Canola yields more in cold soil.\nWheat waits for rain & sun.\n\nThe last line of the first page."
@@ -50,6 +51,19 @@ FILES: dict[str, bytes | str] = {
     ),
 }
 NOTES, HTML, PDF = FILES
+NOTES_OF_RUN: dict[str, Any] = {
+    "retriever": "bm25",
+    "k_initial": 1,
+    "rerank_topk": 1,
+    "decision": ["answered"],
+    "scores": {"max_retrieval": 1, "support_count": 1, "redundancy_before": 0, "redundancy_after": 0},
+    "degraded": [],
+    "warnings": [],
+    "profile": "general",
+    "calibrated": False,
+    "index": "i",
+    "settings": "s",
+}
 
 
 @dataclass(frozen=True)
@@ -82,19 +96,44 @@ class Corpus:
             "section": ["Canola"],
             "page": page,
             "lead": None,
+            "display": words,
+            "tags": {},
+            "all_tags": {},
+            "score": 0.9,
+            "ocr_confidence": None,
+            "region": "paragraph",
+            "companion_of": None,
+            "role": "answer",
+            "label": doc_id,
+            "highlights": [],
         }
 
-    def questions(self, *results: dict[str, Any]) -> tuple[tuple[AnsweredQuestion, ...], dict[str, Document]]:
+    def questions(self, *results: dict[str, Any]) -> tuple[tuple[AnswerJson, ...], dict[str, Document]]:
         """The questions of a run file, with the documents that they quote."""
         found = read_run(map(json.dumps, results), name="run.jsonl")
         with self.quoth.reading() as reader:
-            return found, cited_documents(shown_quotes(found), reader)
+            return found, cited_documents([it for one in found for it in shown_of(one)], reader)
 
 
 def result(question: str, quotes: Sequence[dict[str, Any]] = (), **other: Any) -> dict[str, Any]:  # noqa: ANN401
+    """A line of a run file."""
     answered = {"reason": None, "outcome": "answer"}
     declined = {"reason": {"code": "low_confidence", "detail": "Nothing *is* sure."}, "outcome": "nothing"}
-    about = {"question_id": "1", "question": question, "answer_sentences": list(quotes), "nearest": []}
+    about = {
+        "question_id": "1",
+        "question": question,
+        "abstained": not quotes,
+        "answer_sentences": list(quotes),
+        "final_answer": "",
+        "confidence": 0.9,
+        "nearest": [],
+        "run_notes": NOTES_OF_RUN,
+        "offset_unit": "codepoint",
+        "unsupported_parts": [],
+        "conflicts": [],
+        "missing": [],
+        "see_also": [],
+    }
     return about | (answered if quotes else declined) | other
 
 

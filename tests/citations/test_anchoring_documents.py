@@ -14,8 +14,7 @@ from citations.receipts import quote_of, receipt_of, save
 from doors.command_line import HASH, Ran, run
 from quoth.citations.anchored_documents import anchor_quotes
 from quoth.citations.anchoring import AnchorOutcome, QuotedPlace
-from quoth.citations.saved_receipts import ReceiptQuote, RefusedReceipt, SavedReceipt, read_receipts
-from quoth.citations.watched_receipts import StaleReceipt, stale_receipts
+from quoth.citations.saved_receipts import ReceiptQuote, RefusedReceipt, SavedReceipt, read_receipts, stale_receipts
 from quoth.documents.encodings import text_sha256
 from quoth.types import Span
 
@@ -269,9 +268,9 @@ def test_a_folder_of_receipts_that_is_not_there_is_no_failure(tmp_path: Path, ro
 def test_stale_receipts_are_those_whose_texts_differ(root: Path, receipt: Path) -> None:
     same = {"canola.md": quote_of(root, "canola.md", SOW)["document"]["text_sha256"]}
 
-    assert stale_receipts(receipt.parent, same).receipts == ()
-    assert stale_receipts(receipt.parent, {}).receipts == (StaleReceipt("depth.json", ("canola.md",)),)
-    assert stale_receipts(receipt.parent, {}, touched=["wheat.md"]).receipts == ()
+    assert stale_receipts(receipt.parent, same).stale == {}
+    assert stale_receipts(receipt.parent, {}).stale == {"depth.json": ("canola.md",)}
+    assert stale_receipts(receipt.parent, {}, touched=["wheat.md"]).stale == {}
     assert stale_receipts(receipt.parent / "none", {}).refused != ()
 
 

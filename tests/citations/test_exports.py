@@ -222,6 +222,29 @@ def test_a_page_limits_where_the_words_are_looked_for(corpus: Corpus) -> None:
     assert isinstance(on_page(4)[0], RefusedAnnotation)
 
 
+def test_words_in_an_element_have_to_tell_their_place_alone(corpus: Corpus) -> None:
+    def in_element(exact: str) -> dict[str, Any]:
+        return annotation({"type": "FragmentSelector", "value": "prices", "refinedBy": words(exact)}, "page.html")
+
+    assert isinstance(imported(corpus, in_element("The weighbridge is open on Mondays."))[0], ImportedQuote)
+    assert refused(corpus, in_element("Bring the papers.")) == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"type": "List", "items": ["page.html", "papers/first.pdf"]},
+        {"source": "page.html", "selector": "https://example.org/selectors/1"},
+        {"source": "page.html", "state": {"type": "TimeState", "sourceDate": "2026-01-01T00:00:00Z"}},
+        {"source": "page.html", "selector": {"type": "DataPositionSelector", "start": 1, "end": 2}},
+        {"source": "page.html", "selector": {"type": "SvgSelector", "value": "<svg></svg>"}},
+        "page.html",
+    ],
+)
+def test_a_target_of_the_model_that_is_no_quote_is_refused(corpus: Corpus, target: object) -> None:
+    assert refused(corpus, {**annotation(None), "target": target}) in {"no-source", "unsupported-selector"}
+
+
 def test_every_shape_of_the_model_is_read(corpus: Corpus) -> None:
     one = annotation(words("Rest."))
     bodies = [{"type": "TextualBody", "value": "a"}, "https://example.org/b", {"type": "TextualBody", "value": "c"}]
@@ -302,9 +325,9 @@ def test_an_address_that_nothing_can_stand_below_is_refused(wrong: str) -> None:
 
 
 def test_markdown_renders_as_the_very_words(corpus: Corpus) -> None:
-    row = corpus.quote(NOTES, SIGNS) | {"lead": {"text": "Canola", "start": 0, "end": 0}}
+    row = corpus.quote(NOTES, SIGNS) | {"lead": {"text": "Canola", "start": 0, "end": 0, "display": "Canola"}}
     heading = corpus.document(NOTES).text.index("Canola\n")
-    row["lead"] = {"text": "Canola", "start": heading, "end": heading + 6}
+    row["lead"] |= {"start": heading, "end": heading + 6}
     broken = corpus.quote(PDF, corpus.document(PDF).text[: len(PAPER_START)])
     questions, documents = corpus.questions(
         result("# Is *this* <b>safe</b>?", [row, broken]), result("1. Else?"), result("Again?", [broken])

@@ -53,6 +53,7 @@ def test_long_quotes_and_rows_are_given_by_their_ends() -> None:
 
     assert fragment(f"x. {' '.join(words)}. y", " ".join(words)) == ("#:~:text=w0%20w1%20w2%20w3,w76%20w77%20w78%20w79")
     assert fragment(f"Service | State | Charge\n{row}\n", row) == "#:~:text=Cleaning,4.20"
+    assert fragment("• Hand it in.\n", "• Hand it in.") == "#:~:text=Hand%20it%20in."
     assert fragment("• Hand it in.\n1. Hand it in.\n", "Hand it in.", 1) == "#:~:text=Hand%20it%20in.-,Hand%20it%20in."
 
 
@@ -138,6 +139,7 @@ def expected(browser: Browser, site: str, words: str, nth: int) -> tuple[float, 
         ("C'est déjà l'été: ask for \"Zoë\".", 0, "Prices - wet", 0),
         ("Weighing only | 6.00 a load", 0, "Weighing only", 0),
         ("Hand in the key before dusk.", 0, "before dusk", 0),
+        ("• Hand in the key before dusk.", 0, "before dusk", 0),
         ("Everyone who brings grain", 0, "Everyone who", 0),
     ],
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citations.receipts import quote_of, receipt_of, save
 from end_to_end.samples import EXAMPLES, sample_index
 
 ROOT = Path(__file__).parents[2]
@@ -242,3 +243,17 @@ def test_the_structure_of_a_package_is_told(tmp_path: Path) -> None:
     assert table["repeated file names"] == "1 names, 2 uses"
     assert table["repeated class names"] == "1 names, 2 uses"
     assert table["modules with a single importer"] == "2"
+
+
+def test_every_character_of_a_receipt_and_of_what_it_quotes_is_changed(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "soy.md").write_text("# Soy\n\nSow at 2.5 cm, in Zoë's field. Roll it.\n", encoding="utf-8")
+    receipt = receipt_of(quote_of(tmp_path / "docs", "soy.md", "Sow at 2.5 cm, in Zoë's field."))
+    saved = save(tmp_path / "receipts.jsonl", receipt)
+
+    said = python("tools/change_receipts.py", saved, "--root", tmp_path / "docs").splitlines()
+
+    assert len(said) == 2
+    assert f"1 receipts: {3 * len(saved.read_text('utf-8').strip()):,} changes of the receipts" in said[0]
+    assert f"1 receipts: {3 * (7 + 30 + 10):,} changes of the texts" in said[1]
+    assert all(line.endswith(", 0 NOT FOUND") for line in said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Protocol
 
@@ -97,17 +98,18 @@ def anchor_quotes(
     """
     anchors: dict[int, Anchor] = {}
     homes = _homes(quotes, documents)
-    steps = _Steps(progress, len(homes), "documents")
-    for doc_id, numbers in homes.items():
+    report = progress or (lambda what, done, total: None)
+    for done, (doc_id, numbers) in enumerate(homes.items(), 1):
+        tick = partial(report, "documents", done, len(homes))
         if doc_id is not None:
             own = [(number, quotes[number]) for number in numbers]
-            anchors.update(_in_document(doc_id, own, documents, steps.report))
-        steps.next()
+            anchors.update(_in_document(doc_id, own, documents, tick))
+        tick()
     lost = [number for number in range(len(quotes)) if not _is_settled(anchors.get(number, GONE))]
     if lost:
         homeless = set(homes.get(None, ()))
         wanted = [(number, quotes[number], number in homeless) for number in lost]
-        anchors.update(_anywhere(wanted, anchors, documents, progress))
+        anchors.update(_anywhere(wanted, anchors, documents, report))
     successors = documents.successors if isinstance(documents, IndexDocuments) else None
     return tuple(
         AnchoredQuote(quote, anchors[number], successors(quote) if successors else ())
@@ -170,7 +172,7 @@ def _anywhere(
     quotes: Sequence[tuple[int, ReceiptQuote, bool]],
     own: Mapping[int, Anchor],
     documents: AnchorDocuments,
-    progress: Progress | None,
+    report: Progress,
 ) -> Iterator[tuple[int, Anchor]]:
     """Yield what became of quotes in all documents but their own; the flag says whether that is not there any more.
 
@@ -181,18 +183,17 @@ def _anywhere(
     changed: dict[int, Anchor] = {}
     similar = {number for number, found in own.items() if found.outcome is AnchorOutcome.CHANGED}
     ids = documents.ids()
-    steps = _Steps(progress, len(ids), "all documents")
-    for doc_id in ids:
-        steps.next()
+    for done, doc_id in enumerate(ids, 1):
+        tick = partial(report, "all documents", done, len(ids))
         try:
-            prepared = PreparedText(documents.text(doc_id), doc_id=doc_id, tick=steps.report)
+            prepared = PreparedText(documents.text(doc_id), doc_id=doc_id, tick=tick)
         except UnreadableFile:
             continue
         sha256 = text_sha256(prepared.text)
         for number, quote, homeless in quotes:
             if doc_id == quote.doc_id:
                 continue
-            steps.report()
+            tick()
             if homeless and sha256 == quote.text_sha256 and (place := unmoved(quote.place, prepared)):
                 same_text[number].append(place)
             if len(equal[number]) < MOST_PLACES:
@@ -231,22 +232,6 @@ def _tells(quote: ReceiptQuote, place: AnchoredPlace) -> bool:
     return place.telling > 0 or len(quote.place.text) >= LEAST_ELSEWHERE
 
 
-class _Steps:
-    """Progress that is also reported between its steps, so that who no longer waits can end a long one."""
-
-    def __init__(self, progress: Progress | None, total: int, what: str) -> None:
-        self._progress, self._total, self._what = progress, total, what
-        self._done = 0
-
-    def next(self) -> None:
-        self._done += 1
-        self.report()
-
-    def report(self) -> None:
-        if self._progress:
-            self._progress(self._what, self._done, self._total)
-
-
 class WordEditJson(JsonObject, frozen=True):
     op: Literal["equal", "insert", "delete", "replace"]
     a: Annotated[str, about("The old words; empty where words were inserted.")]
@@ -277,28 +262,16 @@ class AnchoredQuoteJson(JsonObject, frozen=True):
 def anchored_json(anchored: AnchoredQuote) -> AnchoredQuoteJson:
     """Return what became of a quote as a JSON object."""
     quote, found = anchored.quote, anchored.anchor
-    span = quote.place.span
-    places = [
-        PresentPlaceJson(
-            place.text,
-            doc_id=place.doc_id or quote.doc_id,
-            start=place.span.start,
-            end=place.span.end,
-            normalised=place.normalised,
-            context_sides=place.agreeing,
-        )
-        for place in found.places
-    ]
-    return AnchoredQuoteJson(
-        quote.receipt,
-        quote.number,
-        quote.question,
-        outcome=found.outcome,
-        was=PlacedQuoteJson(quote.place.text, quote.doc_id, span.start, span.end),
-        places=places,
+    return AnchoredQuoteJson.of(
+        found,
+        quote,
+        anchored,
+        quote=quote.number,
+        was=PlacedQuoteJson.of(quote.place.span, quote.place, quote),
+        places=[
+            PresentPlaceJson.of(place.span, place, doc_id=place.doc_id or quote.doc_id, context_sides=place.agreeing)
+            for place in found.places
+        ],
         edits=[WordEditJson.of(edit) for edit in found.edits],
-        score=found.score,
-        why=found.why,
-        superseded_by=list(anchored.superseded_by),
         offset_unit="codepoint",
     )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from quoth.errors import CorpusError, OffsetMismatch, QuothError
+from quoth.errors import CorpusError, OffsetMismatch, QuothError, ReceiptError
+from quoth.output.json_types import AnswerJson, CitationJson, QuoteJson
 from quoth.output.source_slices import check_unchanged
 from quoth.protocols import Reader
 from quoth.types import Document, Span
@@ -22,74 +21,42 @@ _HINT = "Give the file that quoth batch wrote, or what quoth ask --json printed.
 _BASE_HINT = "For example: --base-url https://example.org/library"
 
 
-@dataclass(frozen=True, slots=True)
-class CitedText:
-    """A slice of a document as a run file states it; also the lead of a quote."""
-
-    text: str
-    start: int
-    end: int
-
-    @property
-    def span(self) -> Span:
-        return Span(self.start, self.end)
+def parse_result(line: object) -> AnswerJson:
+    """Return a line of a run file as a value. Raise `ReceiptError` when it is none."""
+    try:
+        return msgspec.convert(line, AnswerJson)
+    except msgspec.ValidationError as error:
+        raise ReceiptError(f"this is no result: {error}", hint=_HINT) from error
 
 
-@dataclass(frozen=True, slots=True)
-class CitedQuote(CitedText):
-    """A quote with its document and lead. `why` is what a quote of `nearest` lacks; None for the others."""
-
-    doc_id: str
-    doc_sha256: str
-    section: tuple[str, ...]
-    page: int | None
-    lead: CitedText | None
-    why: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AbstentionReason:
-    code: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweredQuestion:
-    """A line of a run file: a question with its quotes, or with the reason why there are none."""
-
-    question_id: str
-    question: str
-    answer_sentences: tuple[CitedQuote, ...]
-    reason: AbstentionReason | None
-    nearest: tuple[CitedQuote, ...]
-    outcome: Literal["answer", "may_be_relevant", "nothing"]
-    understood: str | None = None
-
-    @property
-    def shown(self) -> tuple[CitedQuote, ...]:
-        """The quotes that a report shows: those of the answer, or the ones that may be relevant instead."""
-        return self.answer_sentences or (self.nearest if self.outcome == "may_be_relevant" else ())
-
-
-def read_run(lines: Iterable[str], *, name: str) -> tuple[AnsweredQuestion, ...]:
+def read_run(lines: Iterable[str], *, name: str) -> tuple[AnswerJson, ...]:
     """Return the questions of a run file. Raise `QuothError`, with the number of the line, for anything else."""
-    return tuple(_questions(lines, name))
+    return tuple(_question(line, f"{name}, line {number}") for number, line in enumerate(lines, 1) if line.strip())
 
 
-def _questions(lines: Iterable[str], name: str) -> Iterator[AnsweredQuestion]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            question = msgspec.convert(json.loads(line), AnsweredQuestion)
-            for quote in (*question.answer_sentences, *question.nearest):
-                _ = quote.span, quote.lead and quote.lead.span  # a place that is none is an error
-        except (ValueError, RecursionError) as error:
-            raise QuothError(f"{name}, line {number} is no result: {error}", hint=_HINT) from error
-        yield question
+def _question(line: str, name: str) -> AnswerJson:
+    try:
+        question = parse_result(json.loads(line))
+        for quote in (*question.answer_sentences, *question.nearest):
+            _ = span_of(quote), quote.lead and span_of(quote.lead)  # a place that is none is an error
+    except (ValueError, RecursionError, ReceiptError) as error:
+        raise QuothError(f"{name} is no result: {error}", hint=_HINT) from error
+    return question
 
 
-def cited_documents(quotes: Iterable[CitedQuote], reader: Reader) -> dict[str, Document]:
+def span_of(quote: CitationJson | QuoteJson) -> Span:
+    return Span(quote.start, quote.end)
+
+
+def check_held(quote: CitationJson, document: Document) -> None:
+    """Raise `OffsetMismatch` when a quote or its lead is not exactly what stands at its place."""
+    quoted: list[CitationJson | QuoteJson] = [quote, quote.lead] if quote.lead else [quote]
+    for placed in quoted:
+        if placed.end > len(document.text) or document.text[placed.start : placed.end] != placed.text:
+            raise OffsetMismatch(document.id, placed.start, placed.end)
+
+
+def cited_documents(quotes: Iterable[CitationJson], reader: Reader) -> dict[str, Document]:
     """Return the document of each quote by its id. Every quote is sliced again and compared.
 
     Raise `CorpusError` when the index does not hold a document, `DocumentChanged` when its text is another than the
@@ -102,19 +69,18 @@ def cited_documents(quotes: Iterable[CitedQuote], reader: Reader) -> dict[str, D
             hint = "Give the index that answered, with --index."
             raise CorpusError(f"the index holds no document '{quote.doc_id}'", hint=hint)
         check_unchanged(document.id, document.sha256, quote.doc_sha256)
-        for stated in (quote, quote.lead) if quote.lead else (quote,):
-            if document.quote(stated.span) != stated.text:
-                raise OffsetMismatch(document.id, stated.start, stated.end)
+        check_held(quote, document)
         documents[document.id] = document
     return documents
 
 
-def answer_quotes(questions: Sequence[AnsweredQuestion]) -> list[CitedQuote]:
+def answer_quotes(questions: Iterable[AnswerJson]) -> list[CitationJson]:
     return [quote for question in questions for quote in question.answer_sentences]
 
 
-def shown_quotes(questions: Sequence[AnsweredQuestion]) -> list[CitedQuote]:
-    return [quote for question in questions for quote in question.shown]
+def shown_of(question: AnswerJson) -> list[CitationJson]:
+    """Return the quotes that a report shows: those of the answer, or the ones that may be relevant instead."""
+    return question.answer_sentences or (question.nearest if question.outcome == "may_be_relevant" else [])
 
 
 def checked_base(base_url: str) -> str:

@@ -12,10 +12,12 @@ from typing import Any, TypeAlias
 
 from pypdfium2 import PdfDocument, PdfiumError
 
-from quoth.citations.cited_quotes import AnsweredQuestion
+from quoth.citations.cited_quotes import span_of
 from quoth.documents.formats.pdf.page_drawings import PageView, view_of
 from quoth.documents.printed_boxes import printed
 from quoth.errors import MissingExtra, QuothError
+from quoth.output.json_types import AnswerJson
+from quoth.output.source_slices import pages_holding
 from quoth.protocols import Reader
 from quoth.types import Box, DocumentInfo, Span
 
@@ -48,7 +50,7 @@ class Highlight:
 
 
 def highlights_of(
-    questions: Sequence[AnsweredQuestion], reader: Reader, info: DocumentInfo
+    questions: Sequence[AnswerJson], reader: Reader, info: DocumentInfo
 ) -> tuple[tuple[Highlight, ...], int]:
     """Return the highlights of a document's quotes, and how many quotes are printed nowhere on its pages.
 
@@ -59,23 +61,18 @@ def highlights_of(
     for question in questions:
         for quote in question.answer_sentences:
             if quote.doc_id == info.id:
-                asked = notes.setdefault(quote.span, [])
+                asked = notes.setdefault(span_of(quote), [])
                 asked += [question.question] if question.question not in asked else []
-                begins[quote.span] = max(1, quote.page or 1)
+                begins[span_of(quote)] = max(1, quote.page or 1)
     found = [tuple(_highlights(span, begins[span], "\n".join(notes[span]), reader, info)) for span in sorted(notes)]
     return tuple(mark for marks in found for mark in marks), sum(not marks for marks in found)
 
 
 def _highlights(span: Span, begins: int, note: str, reader: Reader, info: DocumentInfo) -> Iterator[Highlight]:
     """Yield a highlight for each page that a quote is printed on, from the page where it begins."""
-    for number in range(begins, info.pages + 1):
-        page = reader.page(info.id, number)
-        if page is None or not page.spans:
-            continue
-        if min(page.spans).start >= span.end:
-            return
+    for page in pages_holding(reader, info.id, span, first=begins):
         if boxes := _joined([box for _, box in printed([page], span)]):
-            yield Highlight(number, page.width, page.height, boxes, note)
+            yield Highlight(page.number, page.width, page.height, boxes, note)
 
 
 def _joined(boxes: Sequence[Box]) -> tuple[Box, ...]:
@@ -198,16 +195,5 @@ def _appearance(pdf: Any, bounds: Any, quads: Sequence[_Quad]) -> Any:  # noqa: 
 
 def _quad(view: PageView, box: Box) -> _Quad:
     left, top, right, bottom = box
-    return [_in_user_space(view, x, y) for x, y in ((left, top), (right, top), (left, bottom), (right, bottom))]
-
-
-def _in_user_space(view: PageView, x: float, y: float) -> tuple[float, float]:
-    """Convert points from the top left corner of the page as it is shown back to user space."""
-    turned = (
-        (view.left + x, view.top - y),
-        (view.left + y, view.bottom + x),
-        (view.right - x, view.bottom + y),
-        (view.right - y, view.top - x),
-    )
-    across, up = turned[view.turns]
-    return round(across, 2), round(up, 2)
+    corners = ((left, top), (right, top), (left, bottom), (right, bottom))
+    return [(round(x, 2), round(y, 2)) for x, y in (view.in_user_space(*corner) for corner in corners)]

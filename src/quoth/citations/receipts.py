@@ -3,54 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from quoth.citations.cited_quotes import check_held, span_of
 from quoth.citations.verify_receipt import AROUND, VERSION, Find, Found, Receipt, ReceiptFault, digest_of
 from quoth.documents.files import read_again, read_bytes
 from quoth.documents.formats.recognition import recognise
 from quoth.documents.printed_boxes import printed
 from quoth.documents.worker.pool import Extraction
 from quoth.errors import IndexMismatch, OffsetMismatch, ReceiptError, UnreadableFile
-from quoth.output.json_types import AnswerJson, CitationJson, QuoteJson
+from quoth.output.json_types import AnswerJson, CitationJson
 from quoth.output.render import rounded
 from quoth.output.source_slices import pages_holding
 from quoth.protocols import Reader
 from quoth.settings import IngestSettings
-from quoth.types import Document, Span
+from quoth.types import Document
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What a receipt says beside its result: who made it, and what the result was measured by.
+def receipt_of(
+    result: AnswerJson,
+    *,
+    reader: Reader,
+    program: str,
+    day: str | None,
+    settings: Collection[str],
+    models: Iterable[str],
+    threshold: float,
+) -> Receipt:
+    """Return the receipt of a result, after comparing every quote with the index.
 
     `settings` are the digests of the settings that could have given the result; `threshold` is the least confidence of
     an answer. `day` is `YYYY-MM-DD`, None for a receipt without a day.
-    """
-
-    program: str
-    day: str | None
-    settings: frozenset[str]
-    models: tuple[str, ...]
-    threshold: float
-
-
-def parse_result(line: Mapping[str, Any]) -> AnswerJson:
-    """Return a line of a run file as a value. Raise `ReceiptError` when it is none."""
-    try:
-        return msgspec.convert(line, AnswerJson)
-    except msgspec.ValidationError as error:
-        raise ReceiptError(f"this is no result: {error}", hint="Give what quoth batch or ask --json wrote.") from error
-
-
-def receipt_of(result: AnswerJson, *, reader: Reader, circumstances: Circumstances) -> Receipt:
-    """Return the receipt of a result, after comparing every quote with the index.
-
     Raise `IndexMismatch` when another index or other settings gave the result, `OffsetMismatch` when it was changed.
     """
     notes, info = result.run_notes, reader.info
@@ -58,7 +44,7 @@ def receipt_of(result: AnswerJson, *, reader: Reader, circumstances: Circumstanc
         message = f"question {result.question_id} was answered from the index {notes.index}, and this one is"
         hint = "Give the index that made the run with --index, or ask again."
         raise IndexMismatch(f"{message} {info.digest}", hint=hint)
-    if notes.settings not in circumstances.settings:
+    if notes.settings not in settings:
         hint = "Give what the run was made with: --config, --set and --answer."
         raise IndexMismatch(f"question {result.question_id} was answered under other settings", hint=hint)
     document = lru_cache(maxsize=8)(reader.document)
@@ -71,15 +57,15 @@ def receipt_of(result: AnswerJson, *, reader: Reader, circumstances: Circumstanc
             "outcome": result.outcome,
             "reason": {"code": result.reason.code.value, "detail": result.reason.detail} if result.reason else None,
             "confidence": _number(result.confidence),
-            "threshold": _number(circumstances.threshold),
+            "threshold": _number(threshold),
             "calibrated": notes.calibrated,
         },
         "made": {
-            "program": circumstances.program,
-            "day": circumstances.day,
+            "program": program,
+            "day": day,
             "index": info.digest,
             "settings": notes.settings,
-            "models": list(circumstances.models),
+            "models": list(models),
         },
         "searched": {
             "documents": info.documents,
@@ -102,11 +88,8 @@ def _quote(citation: CitationJson, kind: str, *, document: Document | None, read
     lead = citation.lead
     if document is None or document.sha256 != citation.doc_sha256:
         raise OffsetMismatch(citation.doc_id, citation.start, citation.end)
-    quoted: list[CitationJson | QuoteJson] = [citation, lead] if lead else [citation]
-    for placed in quoted:
-        if placed.end > len(document.text) or document.text[placed.start : placed.end] != placed.text:
-            raise OffsetMismatch(citation.doc_id, placed.start, placed.end)
-    span = Span(citation.start, citation.end)
+    check_held(citation, document)
+    span = span_of(citation)
     pages = pages_holding(reader, document.id, span, first=citation.page) if citation.page else ()
     boxes = printed(pages, span)
     return {
@@ -145,28 +128,22 @@ def _number(value: float) -> float:
 def in_index(reader: Reader) -> Find:
     """Return what finds cited documents in an index."""
 
-    @lru_cache(maxsize=8)
-    def document(doc_id: str) -> Found | ReceiptFault:
+    def document(doc_id: str) -> tuple[str, str] | None:
         held = reader.document(doc_id)
-        return Found(held.text, held.source_sha256) if held else ReceiptFault("the index holds no such document")
+        return (held.text, held.source_sha256) if held else None
 
-    return lambda cited: document(cited["doc_id"])
+    return _finding(document, "the index holds no such document")
 
 
 def in_folder(root: Path, extraction: Extraction, *, most_mb: int) -> Find:
     """Return what finds cited documents below a folder, and extracts their text as an ingest does."""
-
-    @lru_cache(maxsize=8)
-    def document(doc_id: str) -> Found | ReceiptFault:
-        again = read_again(root, doc_id, extraction=extraction, most_mb=most_mb)
-        return Found(*again) if again else ReceiptFault("the folder holds no such document that can be read")
-
-    return lambda cited: document(cited["doc_id"])
+    read = partial(read_again, root, extraction=extraction, most_mb=most_mb)
+    return _finding(read, "the folder holds no such document that can be read")
 
 
-def read_text(data: bytes) -> Found:
-    """Return a canonical text that was given as UTF-8. What is not UTF-8 becomes what no receipt can hold."""
-    return Found(data.decode("utf-8", "surrogateescape"), None)
+def _finding(read: Callable[[str], tuple[str, str] | None], missing: str) -> Find:
+    known = lru_cache(maxsize=100)(read)
+    return lambda cited: Found(*held) if (held := known(cited["doc_id"])) else ReceiptFault(missing)
 
 
 def read_source(path: Path, extraction: Extraction, limits: IngestSettings) -> Found:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from quoth.citations.cited_quotes import AnsweredQuestion, CitedQuote, shown_quotes
+from quoth.citations.cited_quotes import shown_of
 from quoth.citations.text_fragments import quote_link
 from quoth.output.citation_label import printable
+from quoth.output.json_types import AnswerJson, CitationJson
 from quoth.types import Document
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&~|$^]")
@@ -31,42 +32,30 @@ class Footnote:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportEntry:
-    """A question, what came of it in a sentence, and its quotes with the numbers of their sources."""
-
-    question: AnsweredQuestion
-    verdict: str | None
-    quotes: tuple[tuple[CitedQuote, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
-    entries: tuple[ReportEntry, ...]
-    footnotes: tuple[Footnote, ...]
+    """The questions of a run, and the source of each place that is shown."""
+
+    questions: Sequence[AnswerJson]
+    sources: Mapping[tuple[str, int, int], Footnote]
+
+    def source(self, quote: CitationJson) -> Footnote:
+        return self.sources[_key(quote)]
 
 
-def make_report(
-    questions: Sequence[AnsweredQuestion], documents: Mapping[str, Document], *, base_url: str | None
-) -> Report:
+def make_report(questions: Sequence[AnswerJson], documents: Mapping[str, Document], *, base_url: str | None) -> Report:
     """Return the report of a run. A place that is quoted again keeps its number."""
-    places: dict[tuple[str, int, int], Footnote] = {}
-    for quote in shown_quotes(questions):
-        if _key(quote) not in places:
-            places[_key(quote)] = _footnote(len(places) + 1, quote, documents[quote.doc_id], base_url)
-    entries = (
-        ReportEntry(
-            question, _verdict(question), tuple((quote, places[_key(quote)].number) for quote in question.shown)
-        )
-        for question in questions
-    )
-    return Report(tuple(entries), tuple(places.values()))
+    sources: dict[tuple[str, int, int], Footnote] = {}
+    for quote in (quote for question in questions for quote in shown_of(question)):
+        if _key(quote) not in sources:
+            sources[_key(quote)] = _footnote(len(sources) + 1, quote, documents[quote.doc_id], base_url)
+    return Report(questions, sources)
 
 
-def _key(quote: CitedQuote) -> tuple[str, int, int]:
+def _key(quote: CitationJson) -> tuple[str, int, int]:
     return quote.doc_id, quote.start, quote.end
 
 
-def _footnote(number: int, quote: CitedQuote, document: Document, base_url: str | None) -> Footnote:
+def _footnote(number: int, quote: CitationJson, document: Document, base_url: str | None) -> Footnote:
     about = document.metadata
     details = (
         about.byline or "",
@@ -83,12 +72,12 @@ def _footnote(number: int, quote: CitedQuote, document: Document, base_url: str 
     )
 
 
-def _verdict(question: AnsweredQuestion) -> str | None:
+def _verdict(question: AnswerJson) -> str | None:
     """Return why a question has no answer; None when it has one."""
     if question.answer_sentences:
         return None
     why = f": {printable(question.reason.detail)}" if question.reason else "."
-    return f"No answer{why}" + (" This may be relevant:" if question.shown else "")
+    return f"No answer{why}" + (" This may be relevant:" if shown_of(question) else "")
 
 
 def report_markdown(report: Report) -> str:
@@ -97,17 +86,17 @@ def report_markdown(report: Report) -> str:
     White space at the ends of lines is lost, and every line end is a hard break or ends a paragraph.
     """
     lines = [f"# {TITLE}", ""]
-    for entry in report.entries:
-        lines += [f"## {_escaped(printable(entry.question.question))}", ""]
-        if entry.question.understood:
-            lines += [f"Understood as: {_escaped(printable(entry.question.understood))}", ""]
-        if entry.verdict:
-            lines += [f"*{_escaped(entry.verdict)}*", ""]
-        for quote, number in entry.quotes:
+    for question in report.questions:
+        lines += [f"## {_escaped(printable(question.question))}", ""]
+        if question.understood:
+            lines += [f"Understood as: {_escaped(printable(question.understood))}", ""]
+        if verdict := _verdict(question):
+            lines += [f"*{_escaped(verdict)}*", ""]
+        for quote in shown_of(question):
             lead = [f"> *{_escaped(printable(quote.lead.text))}*", ">"] if quote.lead else []
-            lines += [*lead, f"{_quoted(quote.text)} [^{number}]", ""]
+            lines += [*lead, f"{_quoted(quote.text)} [^{report.source(quote).number}]", ""]
             lines += [f"{_escaped(printable(quote.why))}", ""] if quote.why else []
-    for note in report.footnotes:
+    for note in report.sources.values():
         title = f"[{_escaped(note.title)}](<{note.link}>)" if note.link else _escaped(note.title)
         about = ", ".join([title, *map(_escaped, note.details)])
         lines += [f"[^{note.number}]: {about}. {_escaped(note.place)}", ""]
@@ -137,4 +126,4 @@ def report_html(report: Report) -> str:
 
     page = files("quoth.citations").joinpath("cited_report.html").read_text("utf-8")
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return template.from_string(page).render(title=TITLE, report=report)
+    return template.from_string(page).render(title=TITLE, report=report, verdict=_verdict, shown_of=shown_of)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,10 +64,16 @@ def read_receipts(path: Path) -> Iterator[SavedReceipt | RefusedReceipt]:
 def _of_file(path: Path, *, name: str) -> Iterator[SavedReceipt | RefusedReceipt]:
     try:
         with path.open("rb") as file:
-            receipts = verify_receipt.read_receipts(file.read(MOST_BYTES + 1))
+            data = file.read(MOST_BYTES + 1)
     except OSError as error:
         yield RefusedReceipt(name, f"it cannot be read: {error.strerror}")
-        return
+    else:
+        yield from _of_data(data, name=name)
+
+
+def _of_data(data: bytes, *, name: str) -> Iterator[SavedReceipt | RefusedReceipt]:
+    try:
+        receipts = verify_receipt.read_receipts(data)
     except ReceiptFault as fault:
         yield RefusedReceipt(name, str(fault))
         return
@@ -92,3 +98,40 @@ def _quote(quote: dict[str, Any], name: str, number: int, question: str) -> Rece
     place = QuotedPlace(Span(quote["start"], quote["end"]), quote["quote"], quote["before"], quote["after"])
     hashes = cited["source_sha256"], cited["text_sha256"]
     return ReceiptQuote(name, number, question, cited["doc_id"], *hashes, tuple(quote["section"]), place)
+
+
+@dataclass(frozen=True, slots=True)
+class StaleReceipts:
+    """The receipts of a folder that are stale, with the ids of what they quote that is changed or gone, in order.
+
+    `total` is how many receipts it holds, and `refused` what in it cannot be read.
+    """
+
+    stale: Mapping[str, tuple[str, ...]]
+    total: int
+    refused: tuple[RefusedReceipt, ...]
+
+
+def stale_receipts(
+    watched: Path | Iterable[tuple[str, str]], texts: Mapping[str, str], *, touched: Collection[str] | None = None
+) -> StaleReceipts:
+    """Return the receipts that quote a text which is not in `texts`: hashes by document id.
+
+    They are in a file, in a folder, or given as names and texts. With `touched`, only these documents count. Never
+    raises for what is in them, nor when there is no such folder.
+    """
+    found: list[SavedReceipt | RefusedReceipt] = []
+    try:
+        if isinstance(watched, Path):
+            found.extend(read_receipts(watched))
+        else:
+            found.extend(one for name, text in watched for one in _of_data(text.encode(), name=name))
+    except (QuothError, OSError) as error:
+        found.append(RefusedReceipt(str(watched), str(error)))
+    receipts = [receipt for receipt in found if isinstance(receipt, SavedReceipt)]
+    stale = {}
+    for receipt in receipts:
+        doc_ids = {quote.doc_id for quote in receipt.quotes if texts.get(quote.doc_id) != quote.text_sha256}
+        if doc_ids := doc_ids if touched is None else doc_ids.intersection(touched):
+            stale[receipt.name] = tuple(sorted(doc_ids))
+    return StaleReceipts(stale, len(receipts), tuple(each for each in found if isinstance(each, RefusedReceipt)))

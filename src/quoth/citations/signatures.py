@@ -57,36 +57,26 @@ def signed(receipt: Receipt, key: Ed25519PrivateKey) -> Receipt:
     return {**receipt, "signature": {"algorithm": "ed25519", "public_key": _base64(key.public_key()), "value": value}}
 
 
-def check_signature(receipt: Receipt, public_key: str | None) -> None:
-    """Raise `ReceiptFault` unless the signature is right, and by `public_key` where one is given.
+def signature_checked(read: Receipt | ReceiptFault, public_key: str | None) -> Receipt | ReceiptFault:
+    """Return a receipt that was read, or a fault unless its signature is right, and by `public_key` if one is given.
 
     A receipt without a signature passes when no key is given.
     """
-    signature = receipt.get("signature")
-    if signature is None:
-        if public_key is not None:
-            raise ReceiptFault("it is not signed")
-        return
+    if isinstance(read, ReceiptFault):
+        return read
+    if (signature := read.get("signature")) is None:
+        return read if public_key is None else ReceiptFault("it is not signed")
     _check_extra()
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     if public_key not in {None, signature["public_key"]}:
-        raise ReceiptFault(f"it is signed with another key: {signature['public_key']!r}")
+        return ReceiptFault(f"it is signed with another key: {signature['public_key']!r}")
     try:
         key = Ed25519PublicKey.from_public_bytes(_decoded(signature["public_key"]))
-        key.verify(_decoded(signature["value"]), receipt["digest"].encode("ascii"))
-    except (InvalidSignature, ValueError) as error:
-        raise ReceiptFault("its signature does not fit") from error
-
-
-def signature_checked(read: Receipt | ReceiptFault, public_key: str | None) -> Receipt | ReceiptFault:
-    """Return a receipt that was read, or the fault of its signature in its place."""
-    try:
-        if not isinstance(read, ReceiptFault):
-            check_signature(read, public_key)
-    except ReceiptFault as fault:
-        return fault
+        key.verify(_decoded(signature["value"]), read["digest"].encode("ascii"))
+    except (InvalidSignature, ValueError):
+        return ReceiptFault("its signature does not fit")
     return read
 
 

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import quote as percent_encoded
 
-from quoth.citations.cited_quotes import CitedQuote, source_iri
+from quoth.citations.cited_quotes import source_iri, span_of
+from quoth.language.spans import trim
+from quoth.output.json_types import CitationJson
 from quoth.types import Document, Span
 
 _LONGEST_EXACT = 200
@@ -26,27 +28,28 @@ _BREAK = re.compile(r"\s*[\n\t]\s*|\s+\|\s+")
 """Where a browser may see another block: at a line end, and between the cells of a row."""
 _MARKER = r"(?:[•▪◦‣]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,4})[.)])(?=\s|$)"
 """The mark of a list item, which the text has and the page may draw by itself."""
-_BEGINS_MARKED = re.compile(rf"\A\s*{_MARKER}\s*")
+_BEGINS_MARKED = re.compile(rf"\s*{_MARKER}\s*")
 _GAP = rf"[\s|]*(?:{_MARKER})?\s*"
 
 
 def text_fragment(text: str, span: Span) -> str | None:
     """Return the fragment of a link, with its `#`, that leads to `span`; None when no words tell its place."""
-    words = text[span.start : span.end].strip()
-    if not words:
+    marked = _BEGINS_MARKED.match(text, span.start, span.end)
+    words = trim(text, marked.end() if marked else span.start, span.end) or trim(text, span.start, span.end)
+    if words is None:
         return None
+    span = words  # without the mark of a list item, which the page may draw by itself
     folded, places = _folded_text(text)
-    first = span.start + text[span.start : span.end].index(words)
-    target = Span(bisect_left(places, first), bisect_left(places, first + len(words)))
+    target = Span(bisect_left(places, span.start), bisect_left(places, span.end))
     fitting = (parts for parts in _candidates(text, span) if _found(folded, *parts) == target)
     return next((_written(*parts) for parts in fitting), None)
 
 
-def quote_link(quote: CitedQuote, document: Document, *, base_url: str) -> str:
+def quote_link(quote: CitationJson, document: Document, *, base_url: str) -> str:
     """Return the address of a quote in its source below `base_url`: its words in a web page, its page in a PDF."""
     fragment = ""
     if document.format == "html":
-        fragment = text_fragment(document.text, quote.span) or ""
+        fragment = text_fragment(document.text, span_of(quote)) or ""
     elif document.format == "pdf" and quote.page is not None:
         fragment = f"#page={quote.page}"
     return source_iri(document.id, base_url) + fragment
@@ -58,11 +61,12 @@ _Parts = tuple[str, str, str, str]
 
 def _candidates(text: str, span: Span) -> Iterator[_Parts]:
     """Yield the ways to name a quote, the shortest first: alone, then with more and more words around it."""
-    blocks = [block for block in _BREAK.split(text[span.start : span.end].strip()) if block.strip()]
+    items = (_unmarked(block) for block in _BREAK.split(text[span.start : span.end]))
+    blocks = [item for item in items if item.strip()] or [text[span.start : span.end]]
     whole = len(blocks) == 1 and len(blocks[0]) <= _LONGEST_EXACT
     ends = [(blocks[0], "")] if whole else list(dict.fromkeys(_ends(blocks, count) for count in _WORDS))
     before, after = text[max(0, span.start - _AROUND) : span.start], text[span.end : span.end + _AROUND]
-    above = [_BEGINS_MARKED.sub("", block) for block in _BREAK.split(before)]
+    above = [_unmarked(block) for block in _BREAK.split(before)]
     below = [block for block in _BREAK.split(after) if block.strip()][:1]
     for start, end in ends:
         yield "", start, end, ""
@@ -71,6 +75,11 @@ def _candidates(text: str, span: Span) -> Iterator[_Parts]:
         suffix = "" if not below or _BEGINS_MARKED.match(below[0]) else " ".join(below[0].split()[:count])
         for start, end in ends:
             yield prefix, start, end, suffix
+
+
+def _unmarked(block: str) -> str:
+    marked = _BEGINS_MARKED.match(block)
+    return block[marked.end() :] if marked else block
 
 
 def _ends(blocks: list[str], count: int) -> tuple[str, str]:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from quoth.citations.cited_quotes import AnsweredQuestion, CitedQuote, doc_id_of, source_iri
+from quoth.citations.cited_quotes import doc_id_of, source_iri
 from quoth.citations.verify_receipt import AROUND
 from quoth.citations.word_matching import runs_on
 from quoth.errors import QuothError
 from quoth.language.spans import trim
 from quoth.language.spellings import ends_word
+from quoth.output.json_types import AnswerJson, CitationJson
 from quoth.protocols import Reader
 from quoth.types import Document, Span
 
@@ -34,7 +35,7 @@ FoundBy: TypeAlias = Literal["place", "quote", "offsets_only"]
 
 
 def annotations_json(
-    questions: Sequence[AnsweredQuestion], documents: Mapping[str, Document], *, base_url: str | None
+    questions: Sequence[AnswerJson], documents: Mapping[str, Document], *, base_url: str | None
 ) -> dict[str, Any]:
     """Return a collection with an annotation for each quote of an answer, the question as its body.
 
@@ -61,9 +62,7 @@ def _urn(*parts: str) -> str:
     return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join(("quoth", *parts))).urn
 
 
-def _annotation(
-    question: AnsweredQuestion, quote: CitedQuote, document: Document, base_url: str | None
-) -> dict[str, Any]:
+def _annotation(question: AnswerJson, quote: CitationJson, document: Document, base_url: str | None) -> dict[str, Any]:
     source = source_iri(quote.doc_id, base_url)
     place = f"{quote.start}-{quote.end}"
     return {
@@ -81,7 +80,7 @@ def _annotation(
     }
 
 
-def _selectors(quote: CitedQuote, document: Document) -> list[dict[str, Any]]:
+def _selectors(quote: CitationJson, document: Document) -> list[dict[str, Any]]:
     """Return selectors of the same words: by quote, by place, and in a PDF by page and quote."""
     words: dict[str, Any] = {"type": "TextQuoteSelector", "exact": quote.text}
     around = {
@@ -284,13 +283,15 @@ def _belongs(digit: str, sign: str) -> bool:
 
 
 def _page_range(fragment: Json | None, document: Document, reader: Reader) -> tuple[int, int]:
-    """Return where a quote may begin: on the page that a fragment names, or anywhere without one."""
-    if fragment is None:
+    """Return where a quote may begin: on the page that a fragment names, or anywhere.
+
+    A fragment of another kind, such as an element of a web page, is not followed: the words have to tell the place.
+    """
+    if fragment is None or (number := _PAGE.search(str(fragment.get("value")))) is None:
         return 0, len(document.text)
-    number = _PAGE.search(str(fragment.get("value")))
-    page = reader.page(document.id, int(number[1])) if number else None
+    page = reader.page(document.id, int(number[1]))
     if page is None or not page.spans:
-        raise _Refusal("outside", f"'{document.id}' has no text at '{fragment.get('value')}'")
+        raise _Refusal("outside", f"'{document.id}' has no text on page {number[1]}")
     return min(page.spans).start, max(run.end for run in page.spans)
 
 

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,8 +20,7 @@ from quoth.citations.anchored_documents import (
     anchored_json,
 )
 from quoth.citations.anchoring import AnchorOutcome
-from quoth.citations.saved_receipts import RefusedReceipt, read_receipts
-from quoth.citations.watched_receipts import stale_receipts
+from quoth.citations.saved_receipts import RefusedReceipt, read_receipts, stale_receipts
 from quoth.cli import options
 from quoth.documents.files import SourceFile, find_files, read_bytes
 from quoth.documents.worker.pool import Extraction
@@ -30,7 +30,7 @@ from quoth.output.render import json_line
 from quoth.overrides import Overrides
 from quoth.protocols import Progress
 from quoth.settings import IngestSettings
-from quoth.wiring import open_store
+from quoth.wiring import open_store, watched_receipts
 
 if TYPE_CHECKING:
     from quoth.documents.ingest_report import IngestReport
@@ -176,13 +176,19 @@ def stale_lines(index: str, given: Overrides, report: IngestReport) -> Iterator[
         return
     with closing(open_store(index, settings.store)) as store, store.read() as reader:
         texts = {info.id: info.sha256 for info in reader.documents()}
-    found = stale_receipts(Path(settings.receipts.watch), texts, touched=touched)
+    try:
+        watched = watched_receipts(settings.receipts.watch, index, settings.store)
+    except QuothError as error:
+        yield f"the receipts that are watched cannot be read: {error}"
+        return
+    found = stale_receipts(watched, texts, touched=touched)
     for refused in found.refused:
         yield f"a receipt that is watched cannot be read: {refused.name}: {refused.why}"
-    if found.receipts:
-        names = ", ".join(receipt.name for receipt in found.receipts[:_NAMED])
-        more = ", ..." if len(found.receipts) > _NAMED else ""
+    if found.stale:
+        names = ", ".join(islice(found.stale, _NAMED))
+        where = watched if isinstance(watched, Path) else "RECEIPTS"
+        more = ", ..." if len(found.stale) > _NAMED else ""
         yield (
-            f"{len(found.receipts)} of {found.total} saved receipts quote documents that changed ({names}{more}); "
-            f"quoth anchor {settings.receipts.watch} --index {options.location_of(index, given)} tells where they stand"
+            f"{len(found.stale)} of {found.total} saved receipts quote documents that changed ({names}{more}); "
+            f"quoth anchor {where} --index {options.location_of(index, given)} tells where they stand"
         )

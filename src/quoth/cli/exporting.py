@@ -14,8 +14,8 @@ from quoth.cli import options
 from quoth.errors import QuothError
 
 if TYPE_CHECKING:
-    from quoth.citations.cited_quotes import AnsweredQuestion
     from quoth.citations.web_annotations import ImportedQuote
+    from quoth.output.json_types import AnswerJson
     from quoth.protocols import Reader
 
 
@@ -66,21 +66,21 @@ def export_quotes(
         options.write_output(_exported(questions, reader, form, base), output)
 
 
-def _questions(run: str) -> tuple[AnsweredQuestion, ...]:
+def _questions(run: str) -> tuple[AnswerJson, ...]:
     from quoth.citations.cited_quotes import read_run
 
     with options.lines_of(run) as lines:
         return read_run(lines, name=run)
 
 
-def _exported(questions: Sequence[AnsweredQuestion], reader: Reader, form: ExportFormat, base_url: str | None) -> str:
+def _exported(questions: Sequence[AnswerJson], reader: Reader, form: ExportFormat, base_url: str | None) -> str:
     from quoth.citations import bibliography, reports
-    from quoth.citations.cited_quotes import answer_quotes, cited_documents, shown_quotes
+    from quoth.citations.cited_quotes import answer_quotes, cited_documents, shown_of
     from quoth.citations.text_fragments import quote_link
     from quoth.citations.web_annotations import annotations_json
 
     is_report = form in {ExportFormat.MARKDOWN, ExportFormat.HTML}
-    quotes = shown_quotes(questions) if is_report else answer_quotes(questions)
+    quotes = [it for one in questions for it in shown_of(one)] if is_report else answer_quotes(questions)
     documents = cited_documents(quotes, reader)
     if is_report:
         report = reports.make_report(questions, documents, base_url=base_url)

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from quoth import __version__
-from quoth.citations.receipts import in_folder, in_index, read_source, read_text
+from quoth.citations.receipts import in_folder, in_index, read_source
 from quoth.citations.signatures import new_key, read_key, signature_checked, signed
-from quoth.citations.verify_receipt import MOST_BYTES, Receipt, ReceiptFault, one_file, read_receipts, report
+from quoth.citations.verify_receipt import MOST_BYTES, Found, Receipt, ReceiptFault, one_file, read_receipts, report
 from quoth.cli import options
 from quoth.cli.inspecting import results_of
 from quoth.documents.worker.pool import Extraction
@@ -92,7 +92,7 @@ def verify_receipt(
             elif root is not None:
                 lines, holds = report(read, in_folder(root, extraction, most_mb=limits.max_file_mb))
             else:
-                file = read_text(_bytes(text)) if text else read_source(source or Path(), extraction, limits)
+                file = _canonical(text) if text else read_source(source or Path(), extraction, limits)
                 lines, holds = report(read, one_file(read, file, doc_id=doc, formats=None))
     except ReceiptFault as fault:
         raise ReceiptError(f"{receipts}: {fault}", hint="Give what quoth receipt or ask --receipt wrote.") from fault
@@ -137,6 +137,11 @@ def _checked(day: str | None) -> str | None:
         return None if day is None else date.fromisoformat(day).isoformat()
     except ValueError as error:
         raise typer.BadParameter(f"'{day}' is no day; write it as YYYY-MM-DD", param_hint="--day") from error
+
+
+def _canonical(path: Path) -> Found:
+    """Return a canonical text. What is not UTF-8 becomes what no receipt can hold."""
+    return Found(_bytes(path).decode("utf-8", "surrogateescape"), None)
 
 
 def _bytes(path: Path, most: int = -1) -> bytes:

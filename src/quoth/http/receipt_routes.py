@@ -14,10 +14,9 @@ from starlette.responses import Response
 from quoth import __version__
 from quoth.citations.anchored_documents import IndexDocuments, anchor_quotes, anchored_json
 from quoth.citations.receipts import in_index
-from quoth.citations.saved_receipts import RefusedReceipt, saved
+from quoth.citations.saved_receipts import RefusedReceipt, saved, stale_receipts
 from quoth.citations.signatures import signature_checked
 from quoth.citations.verify_receipt import Find, Receipt, ReceiptFault, check_quote, read_receipts
-from quoth.citations.watched_receipts import stale_receipts
 from quoth.errors import IndexMismatch, OffsetMismatch, ReceiptError, ShardMissing
 from quoth.http.answer_routes import Served, in_pool
 from quoth.http.http_faults import HttpFault, json_response, too_slow
@@ -37,6 +36,7 @@ from quoth.http.service import Service
 from quoth.output.json_types import JsonObject
 from quoth.output.render import json_line
 from quoth.protocols import Progress
+from quoth.wiring import watched_receipts
 
 router = APIRouter(tags=["questions"])
 _JSONL = "application/jsonl"
@@ -178,13 +178,15 @@ def _refused(receipt: RefusedReceipt) -> RefusedReceiptJson:
 def stale(request: Request, service: Served) -> Response:
     """Compares the receipts that the operator keeps (`receipts.watch`) with the texts of the documents as they are
     now. Send a receipt to `/receipts/anchor` to see what became of its quotes."""
-    watched = service.options.overrides.without_profile().receipts.watch
-    if watched is None or not Path(watched).exists():
-        hint = "Ask the operator of the service to set receipts.watch to a folder of receipts."
+    settings = service.options.overrides.without_profile()
+    place = settings.receipts.watch
+    watched = None if place is None else watched_receipts(place, service.options.index, settings.store)
+    if watched is None or (isinstance(watched, Path) and not watched.exists()):
+        hint = "Ask the operator of the service to set receipts.watch to a folder or a table of receipts."
         raise HttpFault(404, "not-watched", "no receipts are watched here", hint=hint)
     listing = service.catalog.listing()
     if listing.missing:  # its documents would count as gone
         raise ShardMissing(listing.missing[0], "it does not answer")
-    found = stale_receipts(Path(watched), {info.id: info.sha256 for info in listing.documents})
-    receipts = [StaleReceiptJson(receipt.name, list(receipt.doc_ids)) for receipt in found.receipts]
+    found = stale_receipts(watched, {info.id: info.sha256 for info in listing.documents})
+    receipts = [StaleReceiptJson(name, list(doc_ids)) for name, doc_ids in found.stale.items()]
     return json_response(StaleReceiptsJson(found.total, receipts, list(map(_refused, found.refused))))

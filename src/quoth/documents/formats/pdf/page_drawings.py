@@ -58,6 +58,16 @@ class PageView:
         )
         return turned[self.turns]
 
+    def in_user_space(self, x: float, y: float) -> tuple[float, float]:
+        """Convert a point as `shown` gives it back to user space."""
+        turned = (
+            (self.left + x, self.top - y),
+            (self.left + y, self.bottom + x),
+            (self.right - x, self.bottom + y),
+            (self.right - y, self.top - x),
+        )
+        return turned[self.turns]
+
     def boxes(self, edges: Numbers) -> Numbers:
         """Convert boxes in user space to left, top, right and bottom on the page as it is shown."""
         return between(self.shown(edges[:, 0], edges[:, 1]), self.shown(edges[:, 2], edges[:, 3]))
