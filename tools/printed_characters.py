@@ -2,8 +2,8 @@
 
     python tools/printed_characters.py QUESTIONS "quoth ask --index rules" ["other/quoth ask --index old" ...] [--show]
 
-Each command is run with each question, with its output as wide as a terminal of 80 columns. Commands of several versions
-are compared side by side. Spaces that only indent or fill a line are not counted as characters.
+Each command is run with each question, and prints as on a terminal of 80 columns. Commands of several versions are
+compared side by side. Spaces that only indent or fill a line are not counted as characters.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def _options() -> argparse.Namespace:
 
 
 def _printed(command: str, question: str) -> str:
-    words = [*shlex.split(command), question]
-    ran = subprocess.run(words, env={**os.environ, "COLUMNS": str(COLUMNS)}, capture_output=True, text=True, check=False)
+    words, environment = [*shlex.split(command), question], {**os.environ, "COLUMNS": str(COLUMNS)}
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise SystemExit(f"{shlex.join(words)}: {ran.stderr}")
     return ran.stdout

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Column, Table
+from rich.text import Text
 
+from quoth.answer.near_misses import is_unlikely, says_more
 from quoth.domain.authority import supersessions
 from quoth.language.display import display_parts, one_line
 from quoth.output.citation_label import section_label, source_labels
@@ -62,14 +63,17 @@ def print_table(
 
 
 def _print_indented(markup: str) -> None:
-    OUT.print(Padding(markup, (0, 0, 0, 4)))
+    """Print markup four columns to the right; no line ends with spaces, which a copy of the text would hold."""
+    for line in OUT.render_str(markup).wrap(OUT, OUT.width - 4):
+        line.rstrip()
+        OUT.print(Text("    ").append_text(line), soft_wrap=True)
 
 
 def print_outcome(outcome: Outcome, *, offsets: bool = False, see_also: bool = False) -> None:
     """Print the quotes with their sources, or the reason for abstaining and the evidence that may be relevant.
 
     With `offsets`, each source is followed by its file, the exact place in it and the tags of the sentence. With
-    `see_also`, what else is near the question follows an answer.
+    `see_also`, what else is near the question follows.
     """
     for warning in outcome.notes.warnings:
         OUT.print(f"[yellow]{plain(warning)}[/yellow]\n")
@@ -89,25 +93,41 @@ def print_outcome(outcome: Outcome, *, offsets: bool = False, see_also: bool = F
         case Abstention():
             relevant = outcome.outlook is Outlook.MAY_BE_RELEVANT
             detail = outcome.objection.detail
-            OUT.print(f"[bold]{'May be relevant' if relevant else 'No answer'}.[/bold] {plain(detail)}")
-            if unnamed := [text for text in outcome.missing if text not in detail]:
-                OUT.print(f"No evidence for: {plain('; '.join(unnamed))}.")
-            OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
-            shown = outcome.nearest if relevant else outcome.nearest[:1]
-            if shown:
-                OUT.print("\nThis may apply:" if relevant else "\nThe nearest that was found, not given as an answer:")
-            _print_citations(shown, offsets=offsets)
+            OUT.print(f"[bold]{'May be relevant' if relevant else 'No answer'}.[/bold] {plain(detail)}", end="")
+            unnamed = [text for text in outcome.missing if text not in detail]
+            OUT.print(f" No evidence for: {plain('; '.join(unnamed))}." if unnamed else "", end="")
+            shown = numbered_quotes(outcome) if see_also else shown_near_misses(outcome)
+            OUT.print("\n" if relevant or not shown else " The nearest, not given as an answer:\n")
+            _print_citations(shown, offsets=offsets, beside=detail)
+            OUT.print(f"[dim]{outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
 
 
-def print_see_also(answer: Answer, *, offsets: bool = False) -> None:
+def print_see_also(outcome: Outcome, *, offsets: bool = False) -> None:
     """Print what else is near the question, with the numbers after those of the quotes."""
+    shown = len(outcome.citations) if isinstance(outcome, Answer) else len(shown_near_misses(outcome))
     OUT.print("See also, no part of the answer:")
-    _print_citations(answer.see_also, offsets=offsets, after=len(answer.citations))
+    _print_citations(numbered_quotes(outcome)[shown:], offsets=offsets, after=shown)
 
 
-def numbered_quotes(answer: Answer) -> list[Citation]:
+def shown_near_misses(abstention: Abstention) -> tuple[Citation, ...]:
+    """Return the near misses that people read: the best one, and others that are not far less likely to answer.
+
+    The line that introduces the list of another one stands above it already.
+    """
+    best = abstention.nearest[:1]
+    if abstention.outlook is Outlook.NOTHING:
+        return best
+    leads = {(near.sentence.doc_id, near.sentence.lead) for near in abstention.nearest}
+    others = (near for near in abstention.nearest[1:] if not (is_unlikely(near) and 2 * near.score < best[0].score))
+    return *best, *(near for near in others if (near.sentence.doc_id, near.sentence.quote) not in leads)
+
+
+def numbered_quotes(outcome: Outcome) -> list[Citation]:
     """Return the quotes and what else is near, in the order of their numbers on the terminal."""
-    return [*in_reading_order(answer.citations), *answer.see_also]
+    if isinstance(outcome, Answer):
+        return [*in_reading_order(outcome.citations), *outcome.see_also]
+    shown = shown_near_misses(outcome)
+    return [*shown, *(near for near in outcome.nearest if near not in shown)]
 
 
 def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
@@ -124,7 +144,8 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
     return sorted(citations, key=order)
 
 
-def _print_citations(citations: Sequence[Citation], *, offsets: bool, after: int = 0) -> None:
+def _print_citations(citations: Sequence[Citation], *, offsets: bool, after: int = 0, beside: str = "") -> None:
+    """Print quotes with their sources, numbered `after` others; `beside` is what was said of all of them."""
     before: Sentence | None = None
     for number, (citation, label) in enumerate(zip(citations, source_labels(citations), strict=True), after + 1):
         sentence = citation.sentence
@@ -142,7 +163,9 @@ def _print_citations(citations: Sequence[Citation], *, offsets: bool, after: int
             about.append(f"{sentence.doc_id}[{sentence.quote.span.start}:{sentence.quote.span.end}]")
             about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
         _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
-        _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
+        if citation.why and says_more(citation.why, beside):
+            _print_indented(plain(citation.why))
+        OUT.print()
         before = sentence
 
 
