@@ -5,6 +5,7 @@ Explanations are not quotes, so they claim little: what a sentence lacks, and wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from quoth.answer.decision import Case
@@ -26,6 +27,8 @@ _UNLIKELY = 0.1
 """The probability of an answer below which a sentence is said to be an unlikely one."""
 _NOT_SURE = "It may be about the question, but it is not sure to answer it."
 _NO = "It is unlikely to answer it."
+_SAME_FOR_ALL = re.compile(r"\AIt (?:does not mention|has been replaced by) ")
+_BETWEEN = re.compile(r", | or | and ")
 
 
 def missing(case: Case, analysis: Analysis, sub_questions: Sequence[str]) -> tuple[str, ...]:
@@ -62,10 +65,10 @@ def is_unlikely(near: Citation) -> bool:
     return near.score < _UNLIKELY
 
 
-def says_more(why: str, detail: str) -> bool:
-    """Return whether what a near miss lacks says more than the `detail` of the objection, which stands above it."""
-    lacked = why.removeprefix("It does not mention ").removesuffix(".").replace(" or ", ", ").split(", ")
-    return why not in {_NOT_SURE, _NO} and not all(text.strip("'") in detail for text in lacked)
+def says_more(why: str, told: str) -> bool:
+    """Return whether what a near miss lacks says more than what people were `told` above it."""
+    named = _SAME_FOR_ALL.sub("", why.removesuffix("."))
+    return why not in {_NOT_SURE, _NO} and not all(name.strip("'") in told for name in _BETWEEN.split(named))
 
 
 def _other_name(
