@@ -81,9 +81,10 @@ def regular_bases(word: str) -> Iterator[str]:
 
 
 _NOUNS = ("al", "ment", "ation", "able")
-"""Endings that make another word of a short one: rental, payment, taxation, usable. Stemming only knows those of long
-ones (approve, approval)."""
-_SHORTEST_BASE = 3
+"""Endings that make another word of a short one: rental, shipment, plantation, readable. Stemming only knows those of
+long ones (approve, approval)."""
+_SHORTEST_BASE = 4
+"""Letters: a rotation is not about rot."""
 
 
 def relatives(word: str) -> Iterator[str]:
