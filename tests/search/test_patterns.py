@@ -31,6 +31,7 @@ def spans(pattern: str, text: str, *, regex: bool = False, near: int | None = No
         ("appeal is pending", "> An appeal is\n> pending.", ["appeal is\n> pending"]),
         ("6.0-7.0", "pH 6.0\N{EN DASH}7.0", ["6.0\N{EN DASH}7.0"]),
         ("don't", "don\N{RIGHT SINGLE QUOTATION MARK}t", ["don\N{RIGHT SINGLE QUOTATION MARK}t"]),
+        ("\uf900", "\uf900", ["\uf900"]),  # Unicode composes it to another sign
         ("straße", "Straße STRASSE strasse", ["Straße", "STRASSE", "strasse"]),
         ("STRASSE", "Straße", ["Straße"]),
         ("office", "oﬃce, oﬀice, ofﬁce, OFFICE", 4),

@@ -5,6 +5,7 @@ Explanations are not quotes, so they claim little: what a sentence lacks, and wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from quoth.answer.decision import Case
@@ -24,6 +25,10 @@ from quoth.types import Analysis, Citation, Entity, EntityKind, Objection, Reaso
 _MOST_WORDS = 3
 _UNLIKELY = 0.1
 """The probability of an answer below which a sentence is said to be an unlikely one."""
+_NOT_SURE = "It may be about the question, but it is not sure to answer it."
+_NO = "It is unlikely to answer it."
+_SAME_FOR_ALL = re.compile(r"\AIt (?:does not mention|has been replaced by) ")
+_BETWEEN = re.compile(r", | or | and ")
 
 
 def missing(case: Case, analysis: Analysis, sub_questions: Sequence[str]) -> tuple[str, ...]:
@@ -52,8 +57,18 @@ def why_not(citation: Citation, case: Case, *, analysis: Analysis, objection: Ob
     supporting = {candidate.sentence.id for candidate in case.selection.supporting}
     if objection.reason is Reason.INSUFFICIENT_SUPPORT and sentence.id in supporting:
         return "It supports an answer, but not enough other sentences do."
-    likely = citation.score >= _UNLIKELY
-    return f"It {'may be about the question, but it is not sure' if likely else 'is unlikely'} to answer it."
+    return _NO if is_unlikely(citation) else _NOT_SURE
+
+
+def is_unlikely(near: Citation) -> bool:
+    """Return whether the model is sure enough that a near miss is no answer."""
+    return near.score < _UNLIKELY
+
+
+def says_more(why: str, told: str) -> bool:
+    """Return whether what a near miss lacks says more than what people were `told` above it."""
+    named = _SAME_FOR_ALL.sub("", why.removesuffix("."))
+    return why not in {_NOT_SURE, _NO} and not all(name.strip("'") in told for name in _BETWEEN.split(named))
 
 
 def _other_name(

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from quoth.cli import options
+from quoth.cli.filter_options import with_filter_options
 from quoth.errors import CorpusError, QuestionError
 from quoth.library import Quoth, ingest_paths
 from quoth.machine import available_cores
@@ -22,7 +23,7 @@ from quoth.output.render import json_line, outcome_json, retrieval_json, retriev
 from quoth.overrides import NO_OVERRIDES
 from quoth.search.question_files import UnreadableLine, read_questions
 from quoth.settings import Settings
-from quoth.types import Outcome, Question
+from quoth.types import NO_FILTERS, Filters, Outcome, Question
 from quoth.wiring import open_store
 
 DEMO_QUESTIONS = (
@@ -32,6 +33,7 @@ DEMO_QUESTIONS = (
 )
 
 
+@with_filter_options
 def ask(
     question: Annotated[
         str | None,
@@ -39,14 +41,7 @@ def ask(
     ] = None,
     index: options.Index = options.DEFAULT_INDEX,
     as_json: options.AsJson = False,
-    doc: options.Docs = None,
-    tag: options.Tags = None,
-    document_type: options.Types = None,
-    author: options.Authors = None,
-    year: options.Years = None,
-    doi: options.Dois = None,
-    as_of: options.AsOf = None,
-    regions: options.Regions = None,
+    filters: Filters = NO_FILTERS,
     answer: options.Preset = None,
     why: Annotated[bool, typer.Option("--why", help="Show every stage with its scores.")] = False,
     offsets: Annotated[
@@ -77,9 +72,6 @@ def ask(
         raise typer.BadParameter("--receipt goes with a question, and --sign-with with --receipt")
     started = time.perf_counter()
     quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))
-    filters = options.filters_of(
-        doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
-    )
     if question is None:
         from quoth.cli.conversation import converse
 
@@ -166,22 +158,16 @@ def _readable(lines: Iterable[str], problems: list[tuple[int, str]], positions: 
             yield question
 
 
+@with_filter_options
 def retrieve(
     question: Annotated[str, typer.Argument(help="The question, or - to read it from standard input.")],
     index: options.Index = options.DEFAULT_INDEX,
     as_json: options.AsJson = False,
     context: Annotated[bool, typer.Option("--context", help="Print only the context, as an agent reads it.")] = False,
-    doc: options.Docs = None,
-    tag: options.Tags = None,
-    document_type: options.Types = None,
+    filters: Filters = NO_FILTERS,
     all_types: Annotated[
         bool, typer.Option("--all-types", help="Search every document type, whatever the question names.")
     ] = False,
-    author: options.Authors = None,
-    year: options.Years = None,
-    doi: options.Dois = None,
-    as_of: options.AsOf = None,
-    regions: options.Regions = None,
     most: Annotated[int | None, typer.Option("--max", min=1, max=100, help="At most so many passages.")] = None,
     why: Annotated[bool, typer.Option("--why", help="Show every passage that was judged, with its scores.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long each stage took.")] = False,
@@ -201,9 +187,7 @@ def retrieve(
     marks = [("open", time.perf_counter())]
     retrieved = quoth.explain_retrieval(
         text,
-        filters=options.filters_of(
-            doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
-        ),
+        filters=filters,
         most=most,
         done=lambda stage: marks.append((stage, time.perf_counter())),
     )
@@ -215,7 +199,7 @@ def retrieve(
         for note in filter(None, (retrieved.retrieval.message, retrieved.retrieval.warning)):
             typer.echo(f"note: {note}", err=True)
     else:
-        from quoth.cli.terminal import print_retrieval, print_retrieval_trace
+        from quoth.cli.passage_lines import print_retrieval, print_retrieval_trace
 
         print_retrieval(retrieved.retrieval, quoth.shown)
         if why:

@@ -20,6 +20,7 @@ from quoth.cli.terminal import (
     print_see_also,
     print_table,
     print_trace,
+    shown_near_misses,
 )
 from quoth.errors import CorpusError, QuestionError, QuothError
 from quoth.language.display import one_line
@@ -138,14 +139,14 @@ class Conversation:
 
     def _see_also(self, _: str) -> None:
         outcome = self._answered().outcome
-        if isinstance(outcome, Abstention) or not outcome.see_also:
-            OUT.print("Nothing else is near the last question.")
-        else:
+        shown = shown_near_misses(outcome) if isinstance(outcome, Abstention) else outcome.citations
+        if len(numbered_quotes(outcome)) > len(shown):
             print_see_also(outcome)
+        else:
+            OUT.print("Nothing else is near the last question.")
 
     def _open(self, number: str) -> None:
-        outcome = self._answered().outcome
-        quotes = outcome.nearest if isinstance(outcome, Abstention) else numbered_quotes(outcome)
+        quotes = numbered_quotes(self._answered().outcome)
         if not number.isdecimal() or not 1 <= int(number) <= len(quotes):
             known = f"Give a number from 1 to {len(quotes)}." if quotes else "The last answer has no quotes."
             raise QuestionError(f"there is no quote '{number}'", hint=known)

@@ -43,7 +43,9 @@ def spelling(word: str, *, case: bool, marks: bool = True) -> str:
         joined = _joined_letters(folded, at, case=case)
         parts += ([_break(folded, at)] if at else []) + [_tiled(folded, at, at + joined, case=case, marks=marks)]
         at += joined
-    return "".join(parts)
+    source = "".join(parts)
+    # A letter that has another one as its composed form is itself too.
+    return source if composed == word else f"(?:{source}|{re.escape(word)})"
 
 
 def marks_of(word: str) -> set[str]:

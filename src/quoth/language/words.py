@@ -80,6 +80,21 @@ def regular_bases(word: str) -> Iterator[str]:
                 yield stem[:-1]
 
 
+_NOUNS = ("al", "ment", "ation", "able")
+"""Endings that make another word of a short one: rental, shipment, plantation, readable. Stemming only knows those of
+long ones (approve, approval)."""
+_SHORTEST_BASE = 4
+"""Letters: a rotation is not about rot."""
+
+
+def relatives(word: str) -> Iterator[str]:
+    """Yield words with the base of a folded word: `rental` for `rent` and the other way; not all of it are words."""
+    bases = {word, *([word[:-1]] if word.endswith("e") else [])}
+    yield from (base + ending for base in sorted(bases) if len(base) >= _SHORTEST_BASE for ending in _NOUNS)
+    stems = (word.removesuffix(ending) for ending in _NOUNS if word.endswith(ending))
+    yield from (stem + last for stem in stems if len(stem) >= _SHORTEST_BASE for last in ("", "e"))
+
+
 def listed(texts: Sequence[str], joint: str) -> str:
     """Return `texts` as a list for people; with the joint `and`: `a, b and c`."""
     return f" {joint} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

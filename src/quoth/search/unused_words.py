@@ -8,13 +8,13 @@ from dataclasses import replace
 from quoth.domain.publications import within_publications
 from quoth.language.rarity import is_english, rarity
 from quoth.language.terms import words
-from quoth.language.words import fold, regular_bases, singular
+from quoth.language.words import fold, regular_bases, relatives, singular
 from quoth.protocols import Reader
 from quoth.types import NO_FILTERS, Analysis, Entity, EntityKind, Query
 
 
 def with_unused_words(analysis: Analysis, reader: Reader) -> Analysis:
-    """Return the analysis with the words that no sentence within the filters uses, in any inflection, or by a synonym.
+    """Return the analysis with the words that no sentence within the filters uses, in any form, or by a synonym.
 
     Words of what the question presumes otherwise (codes, dates, quoted names, values of facets) are left to that.
     """
@@ -32,7 +32,7 @@ def names_of_unused_words(analysis: Analysis) -> tuple[tuple[Entity, ...], ...]:
 
 
 def _unused(analysis: Analysis, reader: Reader) -> Iterator[str]:
-    groups = [(*group, *regular_bases(fold(group[0]))) for group in analysis.terms if rarity(group[0]) > 0]
+    groups = [_alike(group) for group in analysis.terms if rarity(group[0]) > 0]
     counts = reader.frequencies([word for group in groups for word in group])
     filters = analysis.question.filters
     limits = None if filters == NO_FILTERS else within_publications(filters, reader)
@@ -42,6 +42,12 @@ def _unused(analysis: Analysis, reader: Reader) -> Iterator[str]:
             used = bool(reader.search(Query(None, (group,), 1, limits)).items)
         if not used:
             yield group[0]
+
+
+def _alike(group: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a word and its synonyms with what it may be a form of, and its relatives: rentals are about rent."""
+    word = fold(group[0])
+    return *group, *regular_bases(word), *relatives(word)
 
 
 def _is_written_name(entity: Entity) -> bool:

@@ -38,7 +38,8 @@ from quoth.mcp.server import (
     server_for,
     uri_of,
 )
-from quoth.mcp.tools import RetrieveInput, tools_for
+from quoth.mcp.tool_inputs import RetrieveInput
+from quoth.mcp.tools import tools_for
 from quoth.output.json_schema import object_schema
 from quoth.types import Document, Outcome
 
