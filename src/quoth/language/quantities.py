@@ -125,7 +125,7 @@ def _patterns(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     to = rf"(?:[^\S\r\n]?[-–—~～]|\s?(?:{between}))\s?"
     span = rf"(?P<low>{_BELOW_ZERO}{_NUMBER})(?:{to}(?P<high>{_BELOW_ZERO}{_NUMBER}))?"
     per = rf"(?P<unit>{unit})(?:\s?/\s?(?P<per>{unit}))?{behind}"
-    after = rf"(?<!{edge})(?<![.,/月월])(?<![A-Za-z]-){span}(?:\s|-)?{per}"
+    after = rf"(?<!{edge})(?<![.,/月월])(?<![月월]\s)(?<![A-Za-z]-){span}(?:\s|-)?{per}"
     before = rf"(?<!{edge})(?P<unit>[$€£%]|pH\b)\s?{span}(?![{edge[1:-1] if edge[0] == '[' else edge}%])"
     return re.compile(after), re.compile(before)
 
