@@ -31,6 +31,10 @@ _OPTIONS: Mapping[str, Any] = {
         _One, _option("--year", "YEARS", "Search only in documents of this year, or these: 2015-2020, 2015-.")
     ],
     "doi": Annotated[_Several, _option("--doi", "DOI", "Search only in the document with it; repeatable.")],
+    "filter_language": Annotated[
+        _Several,
+        _option("--filter-language", "CODE", "Search only in documents in this language (`de`); repeatable."),
+    ],
     "as_of": Annotated[_One, _option("--as-of", "DAY", "Search what was in effect on this day (YYYY-MM-DD).")],
     "regions": Annotated[
         _Several,
@@ -77,4 +81,5 @@ def filters_of(**given: Any) -> Filters:  # noqa: ANN401 - what the options hold
         authors=given["author"] or (),
         years=given["year"],
         dois=given["doi"] or (),
+        languages=given["filter_language"] or (),
     )

@@ -55,6 +55,12 @@ Preset = Annotated[
     str | None,
     typer.Option("--answer", metavar="HOW", help="How sure an answer must be: `careful`, `balanced` or `eager`."),
 ]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language", metavar="CODE", help="The language of documents that state none (`de`), in place of recognition."
+    ),
+]
 SignWith = Annotated[
     Path | None, typer.Option("--sign-with", metavar="KEYFILE", help="Sign with this key (`quoth receipt-key new`).")
 ]
@@ -90,6 +96,11 @@ def overrides(config: Path | None, assignments: Sequence[str] | None) -> Overrid
 def with_preset(assignments: Sequence[str] | None, preset: str | None) -> list[str]:
     """Return the settings of `--set` after the one of `--answer`, which they override."""
     return [*([f"decision.answer={preset}"] if preset else []), *(assignments or ())]
+
+
+def with_language(assignments: Sequence[str] | None, language: str | None) -> list[str]:
+    """Return the settings of `--set`, and after them the one of `--language`."""
+    return [*(assignments or ()), *([f"ingest.language={language}"] if language else [])]
 
 
 def pair(text: str, *, option: str) -> tuple[str, str]:

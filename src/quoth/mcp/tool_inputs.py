@@ -31,6 +31,7 @@ AsOf = Annotated[
 Authors = Annotated[Names, about("Search only in documents by one of these authors; a family name is enough.")]
 Years = Annotated[str, about("Search only in documents published in this year (2018) or these (2015-2020, 2015-).")]
 Dois = Annotated[Names, about("Search only in the documents with these DOIs.")]
+Languages = Annotated[Names, about("Search only in documents in these languages, by their codes: de, tr.")]
 Regions = Annotated[
     list[Literal["references", "back_matter", "masthead"]],
     about("Search these parts beside the text instead of the text: the bibliography, who funded and wrote it."),
@@ -65,6 +66,7 @@ class FilterInput(JsonObject, frozen=True, kw_only=True):
     authors: Authors | UnsetType = UNSET
     years: Years | UnsetType = UNSET
     dois: Dois | UnsetType = UNSET
+    languages: Languages | UnsetType = UNSET
 
 
 class AskInput(FilterInput, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ from quoth.domain.tags import matcher
 from quoth.errors import QuestionError
 from quoth.language.entities import entities
 from quoth.language.quantities import quantities
+from quoth.language.recognition import language_of
 from quoth.language.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS, fold, singular
 from quoth.settings import RetrievalSettings
 from quoth.types import Analysis, Entity, EntityKind, Filters, Quantity, Question, QuestionKind
@@ -26,6 +27,8 @@ LEXICAL_WEIGHTS = {
 """Weight of the lexical score for each kind of question; the dense score gets the rest."""
 
 _MAX_TERMS = 64
+_MOST_LANGUAGES = 3
+"""So many languages of an index are looked at for what a question presumes."""
 _MEANING = re.compile(
     r"\bwhat (?:does|do|is meant by) .*\bmean|\bmeaning of\b|\bdefin(?:e|ed|ition of)\b|\bwhat is meant by\b"
 )
@@ -46,11 +49,23 @@ _CONTRACTION = re.compile(
 )
 
 
-def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings) -> Analysis:
-    """Analyse the question; raise `QuestionError` when it has no words or is too long."""
+def analyse(
+    question: Question,
+    *,
+    profile: Profile,
+    settings: RetrievalSettings,
+    languages: Sequence[str] = (),
+    language: str | None = None,
+) -> Analysis:
+    """Analyse the question; raise `QuestionError` when it has no words or is too long.
+
+    `languages` are those of the index, the most common one first. `language` is that of the question; None: it is
+    recognised, and in doubt it is the most common one.
+    """
     text = _checked(question.text, settings.max_question_characters)
+    language = language or language_of(text, languages) or next(iter(languages), "en")
     search_text = normalise(text)
-    presumed = _presumed_entities(text, profile)
+    presumed = _presumed_entities(text, profile, language)
     exact = any(entity.kind in {EntityKind.QUOTED, EntityKind.CODE} for entity, *_ in presumed)
     kind = question_kind(search_text, exact=exact)
     lexical, semantic = _weights(kind, settings)
@@ -62,12 +77,14 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
         terms=_terms(search_text, profile),
         tags={facet.name: values for facet in profile.facets if (values := matcher(facet)(search_text))},
         entities=presumed,
-        quantities=_presumed_quantities(text),
+        quantities=_presumed_quantities(text, language),
         unused=(),
         document_types=tuple(types),
         types_asked=any(types.values()),
         alpha_lexical=lexical,
         alpha_semantic=semantic,
+        language=language,
+        languages=tuple(dict.fromkeys((language, *languages[:_MOST_LANGUAGES]))),
     )
 
 
@@ -132,12 +149,12 @@ def synonyms_of(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) 
     }
 
 
-def _presumed_entities(text: str, profile: Profile) -> tuple[tuple[Entity, ...], ...]:
+def _presumed_entities(text: str, profile: Profile, language: str) -> tuple[tuple[Entity, ...], ...]:
     """Return the entities and the values of presumed facets in the question, each followed by its synonyms."""
     synonyms = synonyms_of(profile.facets, profile.synonyms)
     presumed = {
         (name := fold(entity.text)): (entity, *map(name_entity, synonyms.get(singular(name), ())))
-        for entity in entities(text)
+        for entity in entities(text, language)
     }
     for facet in profile.facets:
         for value in mentioned_values(facet, text) if facet.presumed else ():
@@ -175,18 +192,20 @@ def _named_by(patterns: Iterable[re.Pattern[str]], folded: str) -> bool:
     )
 
 
-def _presumed_quantities(text: str) -> tuple[Quantity, ...]:
+def _presumed_quantities(text: str, language: str) -> tuple[Quantity, ...]:
     """Return the quantities that the question assumes the corpus states.
 
     `May a fence be 12 feet high?` and `What if it rains 20 mm?` ask about a quantity; they do not presume it. A
     question about where something is stated presumes all its quantities.
     """
     folded = fold(text)
-    if not folded.strip() or folded.split()[0] in POLAR_OPENERS:
+    if not folded.strip() or (language == "en" and folded.split()[0] in POLAR_OPENERS):
         return ()
     if _LOCATION.search(folded):
-        return quantities(text)
-    return tuple(quantity for quantity in quantities(text) if not _is_supposed(fold(text[: quantity.span.start])))
+        return quantities(text, language)
+    return tuple(
+        quantity for quantity in quantities(text, language) if not _is_supposed(fold(text[: quantity.span.start]))
+    )
 
 
 _OF_A_CLAUSE = frozenset({"when", "whenever", "with"})
