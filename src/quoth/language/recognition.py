@@ -9,10 +9,14 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from quoth.language.rarity import known_english
 from quoth.language.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
+
+RECOGNITION_VERSION = 1
+"""Changes when the same text may be taken for another language, so that an index knows to read it again."""
 
 _BY_SCRIPT = {
     "ARMENIAN": "hy",
@@ -51,7 +55,7 @@ _VARIETIES = {
 }
 """What the model calls a variety, by the language whose rules and words serve it."""
 _WIDESPREAD = frozenset(
-    "af am ar az be bg bn ca cs cy da de el en es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja ka kk km kn ko ky"
+    "af am ar az be bg bn ca cs cy da de el en es et eu fa fi fr ga gu he hi hr hu hy id is it ja ka kk km kn ko ky"
     " lo lt lv mk ml mn mr ms my ne nl no pa pl pt ro ru sa si sk sl sq sr sv sw ta te th tl tr uk ur uz vi zh".split()
 )
 """Languages that much is written in; a few words of another one are more likely one of these."""
@@ -61,6 +65,8 @@ _LIKELY = 10.0
 _SURE = 0.5
 _FEWEST_LETTERS = 12
 """So many letters say something about a language whose script others share; a name or two does not."""
+_FEW_WORDS = 40
+_EVIDENTLY = 0.8
 _SAMPLE = 1_000
 _WORD = re.compile(r"[^\W\d_]+")
 _ONLY_ENGLISH = frozenset(
@@ -71,17 +77,11 @@ _ONLY_ENGLISH = frozenset(
 _MARKUP = re.compile(r"https?://\S+|<[^<>]{1,200}>|`[^`]{1,200}`|[\w.+-]+@[\w.-]+|&\w+;")
 
 
-def primary(tag: str) -> str:
-    """Return the primary code of a language tag, in lower case: `de` for `de-AT`, `zh` for `zh_Hant`."""
-    code = re.split(r"[-_]", tag.strip().lower(), maxsplit=1)[0]
-    return _VARIETIES.get(code, code)
-
-
 def language_of(text: str, likely: Collection[str] = ()) -> str | None:
     """Return the ISO 639-1 code of the language that `text` is written in, None when unsure.
 
-    `likely` are codes that are expected, such as those of the corpus: in doubt one of them is taken. The same text and
-    codes always give the same answer. A long text is judged by samples from its whole length.
+    `likely` are primary codes that are expected, such as those of the corpus: in doubt one of them is taken. The same
+    text and codes always give the same answer. A long text is judged by samples from its whole length.
     """
     sample = _MARKUP.sub(" ", _sample(text))
     words = _WORD.findall(sample)
@@ -94,12 +94,12 @@ def language_of(text: str, likely: Collection[str] = ()) -> str | None:
         return "ja" if 10 * kana >= scripts["CJK"] else "zh"
     if script in _BY_SCRIPT:
         return _BY_SCRIPT[script]
-    if script == "LATIN" and _is_plain_english(words):
+    if script == "LATIN" and (_is_plain_english(words) or _is_short_english(words, expected="en" in likely)):
         return "en"
     if scripts[script] < _FEWEST_LETTERS:
         return None
     # What is written in another alphabet than most of the corpus is better taken for a neighbour than for unknown.
-    return _by_letters(sample, frozenset(map(primary, likely)), sure=_SURE if script == "LATIN" else 0.0)
+    return _by_letters(sample, frozenset(likely), sure=_SURE if script == "LATIN" else 0.0)
 
 
 def _sample(text: str) -> str:
@@ -124,10 +124,17 @@ def _weight(script: str) -> int:
 
 
 def _is_plain_english(words: list[str]) -> bool:
-    """Return whether two fifths of the words are English function words, two of them of no other language."""
+    """Return whether so many words are function words of English, and of no other language, that no model is needed."""
     folded = [word.lower() for word in words]
-    known = sum(word in FUNCTION_WORDS for word in folded)
-    return 5 * known >= 2 * len(folded) and len(_ONLY_ENGLISH.intersection(folded)) >= 2
+    share = sum(word in FUNCTION_WORDS for word in folded) / len(folded)
+    distinct = len(_ONLY_ENGLISH.intersection(folded))
+    return (share >= 0.4 and distinct >= 2) or (share >= 0.25 and distinct >= 6)
+
+
+def _is_short_english(words: list[str], *, expected: bool) -> bool:
+    """Return whether nearly all words of a question or a line are known in English; a word or two may be a name."""
+    enough = len(words) >= (1 if expected else 3)
+    return enough and len(words) <= _FEW_WORDS and known_english(" ".join(words)) >= _EVIDENTLY
 
 
 def _by_letters(sample: str, likely: frozenset[str], *, sure: float) -> str | None:
