@@ -151,9 +151,21 @@ def _word(written: str, language: str) -> Word:
 
 
 def _stem(form: str, language: str) -> str:
-    name = _STEMMERS.get(language)
-    stem = _stemmer(name).stemWord(form) if name and not any(map(str.isdigit, form)) else form
+    stem = form
+    if (name := _STEMMERS.get(language)) and not any(map(str.isdigit, form)):
+        stem = _settled(form, _stemmer(name))
     return (stem if stem.isascii() else _folded(stem, language)) or form
+
+
+def _settled(form: str, stemmer: Stemmer.Stemmer) -> str:
+    """Stem a word until nothing comes off: `universities` must meet `university` where one pass leaves them apart."""
+    stem: str = stemmer.stemWord(form)
+    while len(again := stemmer.stemWord(stem)) >= _SHORTEST and len(again) < len(stem):
+        stem = again
+    return stem
+
+
+_SHORTEST = 3
 
 
 def _folded(stem: str, language: str) -> str:
