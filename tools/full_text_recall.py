@@ -2,9 +2,9 @@
 
     python tools/full_text_recall.py [SET ...] [--root ../shared/eval/languages] [--indexes DIR] [--limit N]
 
-Each set is a folder with `docs/` and `questions.jsonl`. Recall counts the answerable questions of which one of the first
-1, 10 and 20 sentences by full text overlaps a gold span. The time is that of the search alone, in the middle of all
-questions. Indexes are kept in --indexes, and made again only where documents changed.
+Each set is a folder with `docs/` and `questions.jsonl`. Recall counts the answerable questions of which one of the
+first 1, 10 and 20 sentences by full text overlaps a gold span. The time is the median of whole questions, without a
+reader or vectors. Indexes are kept in --indexes, and made again only where documents changed.
 """
 
 from __future__ import annotations
