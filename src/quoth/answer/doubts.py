@@ -11,6 +11,7 @@ from quoth.language.entities import is_numbered, mentions, word_occurs
 from quoth.language.opposites import opposed_words
 from quoth.language.quantities import quantities_in, same_quantity
 from quoth.language.rarity import STRANGE, TELLING, rarity
+from quoth.language.stems import analyses_of
 from quoth.language.words import fold, singular
 from quoth.protocols import Reader
 from quoth.search.question_analysis import name_entity
@@ -55,11 +56,13 @@ class Doubts:
     unstated: tuple[str, ...]
     unspoken_units: tuple[str, ...]
     opposed: tuple[tuple[str, str], ...]
+    language: str
+    """The language of the question."""
 
     @property
     def telling(self) -> tuple[str, ...]:
         """The names that are never used, and the other words that are rare enough to be worth naming."""
-        return self._named([word for word in self.unused if rarity(word) >= TELLING])
+        return self._named([word for word in self.unused if rarity(word, self.language) >= TELLING])
 
     @property
     def presumed(self) -> tuple[str, ...]:
@@ -76,14 +79,14 @@ class Doubts:
         """What they count for in the confidence."""
         return {
             "unknown": float(min(_MOST, len(self.unknown))),
-            "unused": round(max(map(rarity, self.unused), default=0.0), 6),
+            "unused": round(max((rarity(word, self.language) for word in self.unused), default=0.0), 6),
             "unstated": float(min(_MOST, len(self.unstated))),
             "unspoken": float(min(_MOST, len(self.unspoken_units))),
             "opposed": float(min(_MOST, len(self.opposed))),
         }
 
 
-NO_DOUBTS = Doubts((), (), (), (), (), (), ())
+NO_DOUBTS = Doubts((), (), (), (), (), (), (), "en")
 
 
 def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
@@ -91,7 +94,7 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
     asked = asked_units(analysis.question.text) if quoted else ()
     unknown, unused = _never_mentioned(analysis, sources)
     words = names_of_unused_words(analysis)
-    rarest = [word for word in unused if rarity(word) >= STRANGE]
+    rarest = [word for word in unused if rarity(word, analysis.language) >= STRANGE]
     anywhere = sources.reader.frequencies(rarest)
     return Doubts(
         unknown=tuple(group for group in unknown if group not in words),
@@ -102,6 +105,7 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
         unspoken_units=tuple(unit for unit, dimension in asked if not speaks_in(quoted, dimension)),
         # The best sentence alone: what others say besides may hold any word.
         opposed=opposed_words(analysis.question.text, "".join(sources.quoted_texts[:1])),
+        language=analysis.language,
     )
 
 
@@ -150,8 +154,10 @@ def _is_known(entity: Entity, text: str, folded: str, reader: Reader, languages:
 
 
 def in_corpus(entity: Entity, reader: Reader) -> bool:
-    term = " ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text
-    return reader.frequencies([term])[term] > 0
+    terms = [" ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text]
+    if any(analyses_of(reader.info)):
+        terms.append(entity.text)  # what folding makes of a word has another stem in some languages
+    return any(reader.frequencies(terms).values())
 
 
 def _unstated_quantities(analysis: Analysis, sources: Sources) -> Iterator[str]:
