@@ -136,8 +136,12 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
 
 
 def _weights(settings: EmbeddingSettings) -> Weights:
-    from quoth.models.weights import find_weights
+    from quoth.models.weights import MULTILINGUAL, find_weights, multilingual_package
 
+    if settings.model_name == MULTILINGUAL and settings.path is None:
+        from quoth.models.multilingual_graph import model_folder
+
+        return model_folder(multilingual_package(), cache_dir=default_cache_dir())
     path = Path(settings.path) if settings.path else None
     return find_weights(settings.model_name, path=path, allow_download=settings.download)
 

@@ -139,10 +139,13 @@ def encode_question(text: str, *, embedder: Embedder | None, reader: Reader) -> 
 def token_weights(text: str, tokens: QuestionTokens | None, reader: Reader) -> Vectors:
     """Return one weight for each token, 1 in sum: the rarer a word is in the corpus, the more it tells.
 
-    The tokens of a word share its weight, and punctuation has none.
+    A model that knows what its tokens count for is taken at its word: in a corpus in another language every word is
+    rare. The tokens of a word share its weight, and punctuation has none.
     """
     if tokens is None:
         return np.empty(0, dtype=np.float32)
+    if tokens.weights is not None:
+        return _shares(tokens.weights)
     window = max((end for _, end in tokens.spans), default=0)  # the model reads no further
     words = list(takewhile(lambda word: word.start() < window, _WORD.finditer(text)))
     frequencies = reader.frequencies([word.group() for word in words])
@@ -151,5 +154,9 @@ def token_weights(text: str, tokens: QuestionTokens | None, reader: Reader) -> V
         of_word = [at for at, (begin, _) in enumerate(tokens.spans) if word.start() <= begin < word.end()]
         rarity = math.log(1 + reader.info.sentences / (frequencies[word.group()] + 0.5))
         weights[of_word] = rarity / max(1, len(of_word))
+    return _shares(weights)
+
+
+def _shares(weights: Vectors) -> Vectors:
     total = float(weights.sum())
     return weights / total if total else np.full(len(weights), 1 / max(1, len(weights)), dtype=np.float32)
