@@ -263,8 +263,21 @@ class Partition:
         return partition_folder(self.number)
 
 
-def partition_documents(connection: sqlite3.Connection, layout: Layout) -> tuple[Partition, ...]:
-    """Divide the documents that `connection` sees."""
+def document_analyses(connection: sqlite3.Connection, info: IndexInfo) -> dict[int, str]:
+    """Return the language of each document by its row, where it is not analysed as English is.
+
+    A language that `info` does not know was of no account when its index was made.
+    """
+    if not any(analyses_of(info)):
+        return {}
+    found = connection.execute("SELECT row, json_extract(metadata, '$.language') FROM documents")
+    return {row: code for row, tag in found if (code := analysis_in(info, tag))}
+
+
+def partition_documents(
+    connection: sqlite3.Connection, layout: Layout, *, analyses: Mapping[int, str]
+) -> tuple[Partition, ...]:
+    """Divide the documents that `connection` sees. `analyses`: see `document_analyses`."""
     (sentences,) = connection.execute("SELECT count(*) FROM sentences WHERE embedding IS NOT NULL").fetchone()
     dealt: list[list[tuple[str, int, str]]] = [[] for _ in range(layout.partitions(sentences))]
     for doc_id, row, fingerprint in connection.execute("SELECT id, row, fingerprint FROM documents ORDER BY id"):
@@ -276,7 +289,10 @@ def partition_documents(connection: sqlite3.Connection, layout: Layout) -> tuple
     return tuple(
         Partition(
             number,
-            _key([_makers(with_faiss=faiss), number, len(dealt), documents]),
+            _key(
+                [_makers(with_faiss=faiss), number, len(dealt), documents]
+                + _stemmed([(row, analyses[row]) for _, row, _ in documents if row in analyses])
+            ),
             tuple(row for _, row, _ in documents),
             faiss,
         )
@@ -297,6 +313,11 @@ def evidence(connection: sqlite3.Connection, partition: Partition, *, columns: s
 def partition_hash(doc_id: str) -> int:
     """Return the number whose remainder by the number of partitions is the partition of a document."""
     return int.from_bytes(hashlib.sha256(doc_id.encode()).digest()[:8], "big")
+
+
+def _stemmed(analyses: Sequence[tuple[int, str]]) -> list[object]:
+    """Return what a key has besides where documents are in other languages than English."""
+    return [[STEMS_VERSION, version("PyStemmer"), analyses]] if analyses else []
 
 
 def _key(content: object) -> str:
