@@ -242,6 +242,11 @@ class EvidenceSettings:
     questions: int = _between(0, 10**12, 0)
     made_for: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def language(self) -> str | None:
+        """The language of the questions that the weights were fitted to, where it is not English."""
+        return self.made_for.get("language") if self.sentence else None
+
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSettings:

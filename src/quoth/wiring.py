@@ -16,9 +16,11 @@ from quoth.errors import IndexMismatch, ModelError, SettingsError
 from quoth.machine import available_cores
 from quoth.models.caching import CachedEmbedder, MemoryCache
 from quoth.models.shipped_models import MODELS, load_evidence_model, load_scales
+from quoth.models.weights import MULTILINGUAL
 from quoth.overrides import Overrides
 from quoth.protocols import Embedder, LlmReranker, Progress, Reader, Reranker, Store, TokenCounter
 from quoth.search.engine import Engine, digest_of
+from quoth.search.language_pairs import LanguagePair
 from quoth.search.logistic import EvidenceModel, Scale, fitted_model
 from quoth.search.reading import SentenceReader
 from quoth.search.reranking import CosineReranker, LateReranker
@@ -190,9 +192,45 @@ def open_evidence(settings: Settings, embedder: Embedder | None) -> tuple[Eviden
     if kind in {"cosine", "none"}:
         return None, None
     alone = load_evidence_model("reader_alone") if kind == "reader" else None
+    if tokens and _is_multilingual(embedder):
+        # The weights beside late interaction were fitted to the tokens of the English model.
+        late = alone or load_evidence_model("multilingual")
+        return (evidence_model(settings) if _has_english_fit(settings) else late), alone
     if tokens:
         return evidence_model(settings), alone
-    return None, evidence_model(settings) if alone and settings.evidence.sentence else alone
+    return None, evidence_model(settings) if alone and _has_english_fit(settings) else alone
+
+
+def _has_english_fit(settings: Settings) -> bool:
+    return bool(settings.evidence.sentence) and settings.evidence.language is None
+
+
+def open_language_fits(
+    settings: Settings, embedder: Embedder | None
+) -> tuple[dict[LanguagePair, EvidenceModel], dict[LanguagePair, Reranker], str | None]:
+    """Return the weights and the rerankers for languages other than English, and the language of the user's own fit.
+
+    None of them rests on the reader or on vectors of an English model.
+    """
+    if settings.rerank.kind in {"cosine", "none"}:
+        return {}, {}, None
+    same, across = ("multilingual", "multilingual_across") if _is_multilingual(embedder) else ("words", "words")
+    fits = {
+        LanguagePair.SAME: load_evidence_model(same),
+        LanguagePair.ACROSS: load_evidence_model(across),
+    }
+    rerankers: dict[LanguagePair, Reranker] = {}
+    if _is_multilingual(embedder):
+        rerankers = {pair: LateReranker(fit.sentence) for pair, fit in fits.items()}
+        rerankers[LanguagePair.ENGLISH] = rerankers[LanguagePair.SAME]
+    language = settings.evidence.language
+    if language is not None:
+        fits[LanguagePair.SAME] = fitted_model(settings.evidence)
+    return fits, rerankers, language
+
+
+def _is_multilingual(embedder: Embedder | None) -> bool:
+    return embedder is not None and embedder.has_tokens and embedder.identity.name == MULTILINGUAL
 
 
 def _has_tokens(embedder: Embedder | None) -> bool:
@@ -201,7 +239,7 @@ def _has_tokens(embedder: Embedder | None) -> bool:
 
 def evidence_model(settings: Settings) -> EvidenceModel:
     """Return the weights that were fitted to the user's questions, else those in the package."""
-    if settings.evidence.sentence:
+    if _has_english_fit(settings):
         return fitted_model(settings.evidence)
     return load_evidence_model("reader" if settings.rerank.kind == "reader" else "late")
 
@@ -298,6 +336,7 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
         check_calibration(settings.calibration, circumstances_of(info, settings, store=store))
     sentence_reader = open_sentence_reader(settings)
     evidence, evidence_without_tokens = open_evidence(settings, embedder)
+    language_fits, language_rerankers, fitted_language = open_language_fits(settings, embedder)
     return Engine(
         embedder=embedder and _cached(embedder, settings.cache),
         reranker=open_reranker(settings, embedder),
@@ -311,6 +350,9 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
         profile=profile,
         settings=settings,
         settings_digest=digest_of(settings, sentence_reader),
+        language_fits=language_fits,
+        language_rerankers=language_rerankers,
+        fitted_language=fitted_language,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from quoth.domain.profile import Profile
 from quoth.protocols import Embedder, LlmReranker, Reader, Reranker, TokenCounter
+from quoth.search.language_pairs import LanguageFits, LanguagePair
 from quoth.search.logistic import EvidenceModel, Logistic, Scale
 from quoth.search.reading import SentenceReader
 from quoth.settings import Settings
@@ -45,6 +46,11 @@ _WITHOUT_READER = {
     "balanced": Thresholds(answer=0.3, support=0.3, quote=0.3, context=0.3),
     "eager": Thresholds(answer=0.15, support=0.2, quote=0.2, context=0.2),
 }
+_IN_OTHER_LANGUAGES = {
+    "careful": Thresholds(answer=0.65, support=0.3, quote=0.4, context=0.1),
+    "balanced": Thresholds(answer=0.5, support=0.15, quote=0.3, context=0.05),
+    "eager": Thresholds(answer=0.35, support=0.1, quote=0.2, context=0.03),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,13 @@ class Engine:
     settings: Settings
     settings_digest: str
     """See `digest_of`."""
+    language_fits: LanguageFits = field(default_factory=dict)
+    """Empty where the confidence is only the best fused score."""
+    language_rerankers: Mapping[LanguagePair, Reranker] = field(default_factory=dict)
+    """What takes the place of `reranker` for a pair of languages."""
+    fitted_language: str | None = None
+    """The language, other than English, of the user's questions that the weights for `SAME` were fitted to."""
+    pair: LanguagePair = LanguagePair.ENGLISH
 
     def scorer(self, encoded: EncodedQuestion) -> str:
         """Return the name of the scorer: the reranker if it can score this question, else the search itself."""
@@ -94,6 +107,8 @@ class Engine:
         values were set on training questions: 95% of the right sentences and 92% of the right answers pass.
         """
         presets = _WITH_READER if self.sentence_reader is not None else _WITHOUT_READER
+        if self.pair is not LanguagePair.ENGLISH:
+            presets = _IN_OTHER_LANGUAGES
         given = self.settings.decision
         preset = presets[given.answer]
         return Thresholds(
@@ -120,6 +135,17 @@ class Engine:
     def search_mode(self, encoded: EncodedQuestion) -> str:
         """Return the retrieval mode in force: a question without a vector is searched by full text alone."""
         return "lexical" if encoded.vector is None else self.settings.retrieval.mode
+
+    def searching_for(self, pair: LanguagePair) -> Engine:
+        """Return the engine that searches for such a pair; it reranks by what these languages share."""
+        return replace(self, reranker=self.language_rerankers.get(pair, self.reranker))
+
+    def judging(self, pair: LanguagePair) -> Engine:
+        """Return the engine that judges evidence for such a pair: only English is judged by the English reader."""
+        fit = self.language_fits.get(pair)
+        if fit is None:
+            return self
+        return replace(self, sentence_reader=None, evidence=fit, evidence_without_tokens=fit, pair=pair)
 
     def with_settings(self, settings: Settings) -> Engine:
         """Return the same engine under other settings; only for settings that choose no model."""

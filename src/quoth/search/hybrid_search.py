@@ -16,6 +16,7 @@ from quoth.protocols import Embedder, Reader
 from quoth.search.boosts import boost
 from quoth.search.engine import Engine
 from quoth.search.fusion import ROUND, SearchResult, fuse, merge
+from quoth.search.language_pairs import LanguagePair, in_english, judged
 from quoth.search.logistic import CLEAR, Scale
 from quoth.search.reranking import rerank
 from quoth.types import Analysis, EncodedQuestion, Filters, Query, QuestionTokens, Ranked, Vectors
@@ -97,11 +98,15 @@ def search_within(
 def read_best(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:
     """Let the cross-encoder judge the best sentences, and keep only those; return `result` when there is none."""
     sentence_reader, evidence = engine.sentence_reader, engine.evidence_for(result.encoded)
+    if engine.pair is not LanguagePair.ENGLISH and evidence is not None:
+        return replace(result, ranked=_boosted(judged(result.ranked, evidence), analysis, reader=reader, engine=engine))
     if sentence_reader is None or evidence is None:
         return result
-    judged = sentence_reader.judge(result.ranked, question=result.encoded.text, reader=reader, model=evidence.sentence)
+    read = sentence_reader.judge(
+        in_english(result.ranked, reader), question=result.encoded.text, reader=reader, model=evidence.sentence
+    )
     notes = (*result.notes, *sentence_reader.notes)
-    return replace(result, ranked=_boosted(judged, analysis, reader=reader, engine=engine), notes=notes)
+    return replace(result, ranked=_boosted(read, analysis, reader=reader, engine=engine), notes=notes)
 
 
 def rerank_with_llm(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:
