@@ -14,9 +14,8 @@ from functools import lru_cache
 
 import Stemmer
 
-from quoth.language.recognition import primary
 from quoth.language.terms import MAX_FORM, Word, apart_from_raised
-from quoth.types import unbroken
+from quoth.types import primary_language, unbroken
 
 STEMS_VERSION = 1
 """Changes when the same text in one of these languages would be indexed otherwise."""
@@ -28,12 +27,15 @@ _STEMMERS = {
     **{"ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian"},
     **{"ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish"},
 }
+_VARIETIES = {"nb": "no", "nn": "no", "yue": "zh", "wuu": "zh", "arz": "ar"}
+_LIKE_ENGLISH = frozenset({"en", "mis", "mul", "und", "zxx"})
+"""Tags of English, and of no language in particular."""
 _DOTTED_AND_DOTLESS = frozenset({"az", "crh", "tr"})
 """Languages whose `I` is a capital `ı`, and whose names have their endings behind an apostrophe: `Ankara'dan`."""
 
 # Letters that follow each other without a space over several words. Full text keeps n-grams of them: of two letters in
-# Chinese and Japanese, and in Korean, which writes its particles onto the words. Thai, Lao, Burmese and Khmer letters say
-# less each: of Thai words drawn by their frequency, n-grams of three found more than those of two or four.
+# Chinese and Japanese, and in Korean, which writes its particles onto the words. Thai, Lao, Burmese and Khmer letters
+# say less each: of Thai words drawn by their frequency, n-grams of three found more than those of two or four.
 _HAN = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
@@ -70,8 +72,8 @@ _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 def analysed_as(language: str | None) -> str:
     """Return the code of a language whose words this module makes; `""` for what is left to `terms`."""
-    code = primary(language) if language else ""
-    return "" if code in {"en", "und", "mul", "zxx"} else code
+    code = primary_language(language) or ""
+    return "" if code in _LIKE_ENGLISH else _VARIETIES.get(code, code)
 
 
 def stemmed_words(text: str, language: str) -> list[Word]:
@@ -121,7 +123,9 @@ def _plain(text: str, language: str) -> str:
 
 
 _ENDING = re.compile(r"(?<=\w\w)'\w+")
-_ELIDED = re.compile(r"(?<=[A-Za-z\u00c0-\u024f])'(?=\w)")  # `l'eau` is two words; in Cyrillic letters an apostrophe joins
+_ELIDED = re.compile(r"(?<=[A-Za-z\u00c0-\u024f])'(?=\w)")  # `l'eau` is two words; Cyrillic letters are joined by it
+_ZEROS = "\u0660\u06f0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0e50\u0ed0\u0f20\u1040\u17e0"
+"""The digit 0 in other scripts; the others follow it."""
 _UNWRITTEN = str.maketrans(
     {
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\u05be", "-"),
@@ -130,12 +134,7 @@ _UNWRITTEN = str.maketrans(
         **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\u0640\u0670\u05f4", None),
         **dict.fromkeys([*range(0x64B, 0x660), *range(0x591, 0x5BE), *range(0x5BF, 0x5C8)], None),
         **{"\u093c": None, "\u0901": "\u0902", "\u066b": ".", "\u066c": ","},  # Devanagari dots; Arabic separators
-        **{
-            chr(zero + digit): str(digit)
-            for zero in (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66)
-            + (0xE50, 0xED0, 0xF20, 0x1040, 0x17E0)
-            for digit in range(10)
-        },
+        **{chr(ord(zero) + digit): str(digit) for zero in _ZEROS for digit in range(10)},
     }
 )
 
@@ -185,8 +184,8 @@ def _accents() -> dict[int, str | None]:
     return table | dict.fromkeys(range(0x300, 0x370))
 
 
-_WITHOUT_ACCENTS: dict[int, str | None] = {
-    **_accents(),
-    **str.maketrans({"ı": "i", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ß": "ss", "ð": "d", "þ": "th"}),
-    **str.maketrans({"ς": "σ", "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه"}),
+_PLAIN: dict[str, str | None] = {
+    **{"ı": "i", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ß": "ss", "ð": "d", "þ": "th", "ς": "σ"},
+    **{"آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه"},
 }
+_WITHOUT_ACCENTS = {**_accents(), **str.maketrans(_PLAIN)}

@@ -12,8 +12,10 @@ from quoth.domain.profile import Facet, Profile, TagValue
 from quoth.domain.tags import matcher
 from quoth.errors import QuestionError
 from quoth.language.entities import entities
+from quoth.language.function_words import asked_words
 from quoth.language.quantities import quantities
 from quoth.language.recognition import language_of
+from quoth.language.stems import analysed_as
 from quoth.language.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS, fold, singular
 from quoth.settings import RetrievalSettings
 from quoth.types import Analysis, Entity, EntityKind, Filters, Quantity, Question, QuestionKind
@@ -27,6 +29,7 @@ LEXICAL_WEIGHTS = {
 """Weight of the lexical score for each kind of question; the dense score gets the rest."""
 
 _MAX_TERMS = 64
+_MAX_GRAMS = 192  # a long question of n-grams has as many
 _MEANING = re.compile(
     r"\bwhat (?:does|do|is meant by) .*\bmean|\bmeaning of\b|\bdefin(?:e|ed|ition of)\b|\bwhat is meant by\b"
 )
@@ -72,7 +75,7 @@ def analyse(
         question=question,
         search_text=search_text,
         kind=kind,
-        terms=_terms(search_text, profile),
+        terms=_terms(search_text, profile, analysed_as(language)),
         tags={facet.name: values for facet in profile.facets if (values := matcher(facet)(search_text))},
         entities=presumed,
         quantities=_presumed_quantities(text),
@@ -126,12 +129,18 @@ def question_kind(search_text: str, *, exact: bool) -> QuestionKind:
     return QuestionKind.TERMINOLOGY if exact else QuestionKind.GENERAL
 
 
-def _terms(search_text: str, profile: Profile) -> tuple[tuple[str, ...], ...]:
-    """Return the content words, each followed by its synonyms; all words when none is a content word."""
-    words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
-    content = [word for word in words if fold(word) not in FUNCTION_WORDS] or words
+def _terms(search_text: str, profile: Profile, language: str) -> tuple[tuple[str, ...], ...]:
+    """Return the content words, each followed by its synonyms; all words when none is a content word.
+
+    `language` is empty for English.
+    """
+    if language:
+        content = asked_words(search_text, language)[:_MAX_GRAMS]
+    else:
+        words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
+        content = ([word for word in words if fold(word) not in FUNCTION_WORDS] or words)[:_MAX_TERMS]
     synonyms = synonyms_of(profile.facets, profile.synonyms)
-    return tuple((word, *synonyms.get(singular(fold(word)), ())) for word in content[:_MAX_TERMS])
+    return tuple((word, *synonyms.get(singular(fold(word)), ())) for word in content)
 
 
 @lru_cache(maxsize=8)

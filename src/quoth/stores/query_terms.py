@@ -14,7 +14,7 @@ import tantivy
 
 from quoth.language.stems import STEMS_VERSION, analysed_as, index_stems, stemmed_words
 from quoth.language.terms import ANALYSIS_VERSION, index_terms, words
-from quoth.types import IndexInfo
+from quoth.types import IndexInfo, primary_language
 
 Variant: TypeAlias = tuple[str, ...]
 """Tokens that a sentence must all hold."""
@@ -43,12 +43,22 @@ def analyses_of(info: IndexInfo) -> tuple[str, ...]:
     return tuple(analysis for _, analysis in found) or ("",)
 
 
+def analysis_in(info: IndexInfo, tag: str | None) -> str:
+    """Return the one of `analyses_of` that a document of this language has.
+
+    A language that `info` does not know was of no account when the index was made.
+    """
+    return analysed_as(tag) if primary_language(tag) in info.languages else ""
+
+
 def analysis_version(languages: Collection[str]) -> int:
-    """Return the version of what makes the words of documents in these languages; English has one of its own."""
-    return ANALYSIS_VERSION + (_PER_VERSION * STEMS_VERSION if any(map(analysed_as, languages)) else 0)
+    """Return the version of what makes the words of documents in these languages."""
+    return WITH_OTHERS if any(map(analysed_as, languages)) else ANALYSIS_VERSION
 
 
-_PER_VERSION = 1_000
+PER_VERSION = 1_000
+WITH_OTHERS = PER_VERSION * STEMS_VERSION + ANALYSIS_VERSION
+"""The version of an index that holds documents in languages other than English."""
 
 
 def stems_of(search_text: str, analysis: str) -> Sequence[str]:

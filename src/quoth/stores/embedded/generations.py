@@ -34,9 +34,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from quoth.errors import IndexBusy
+from quoth.language.stems import STEMS_VERSION
 from quoth.language.terms import ANALYSIS_VERSION
 from quoth.machine import sync, usual_mode
 from quoth.stores.database_rows import Row
+from quoth.stores.query_terms import analyses_of, analysis_in
+from quoth.types import IndexInfo
 
 _log = logging.getLogger(__name__)
 
@@ -264,10 +267,7 @@ class Partition:
 
 
 def document_analyses(connection: sqlite3.Connection, info: IndexInfo) -> dict[int, str]:
-    """Return the language of each document by its row, where it is not analysed as English is.
-
-    A language that `info` does not know was of no account when its index was made.
-    """
+    """Return the language of each document by its row, where it is not analysed as English is."""
     if not any(analyses_of(info)):
         return {}
     found = connection.execute("SELECT row, json_extract(metadata, '$.language') FROM documents")
@@ -289,10 +289,7 @@ def partition_documents(
     return tuple(
         Partition(
             number,
-            _key(
-                [_makers(with_faiss=faiss), number, len(dealt), documents]
-                + _stemmed([(row, analyses[row]) for _, row, _ in documents if row in analyses])
-            ),
+            _key([_makers(with_faiss=faiss), number, len(dealt), documents, *_stemmed(documents, analyses)]),
             tuple(row for _, row, _ in documents),
             faiss,
         )
@@ -315,9 +312,10 @@ def partition_hash(doc_id: str) -> int:
     return int.from_bytes(hashlib.sha256(doc_id.encode()).digest()[:8], "big")
 
 
-def _stemmed(analyses: Sequence[tuple[int, str]]) -> list[object]:
-    """Return what a key has besides where documents are in other languages than English."""
-    return [[STEMS_VERSION, version("PyStemmer"), analyses]] if analyses else []
+def _stemmed(documents: Sequence[tuple[str, int, str]], analyses: Mapping[int, str]) -> Iterator[object]:
+    """Yield what a key has besides where documents are in languages other than English."""
+    if others := [(row, analyses[row]) for _, row, _ in documents if row in analyses]:
+        yield STEMS_VERSION, version("PyStemmer"), others
 
 
 def _key(content: object) -> str:

@@ -11,11 +11,11 @@ import psycopg
 from psycopg import errors, sql
 
 from quoth.errors import IndexFault, IndexMismatch
-from quoth.language.terms import ANALYSIS_VERSION
 from quoth.stores.database_rows import Row, refused_files
 from quoth.stores.postgres import postgres_faults as faults
 from quoth.stores.postgres.postgres_connections import Connection, Connections
 from quoth.stores.postgres.postgres_rows import original, storable
+from quoth.stores.query_terms import analysis_version
 from quoth.stores.write_template import FORMAT
 from quoth.types import IndexInfo, ModelIdentity, Refused, StoredDocument
 
@@ -201,10 +201,11 @@ def parse_published(location: str, row: Row | None) -> PublishedIndex | None:
 
 def check_analysis(location: str, published: PublishedIndex) -> None:
     """Raise `IndexMismatch` if another version of the word analysis built the full text."""
-    if published.analysis != ANALYSIS_VERSION:
+    needed = analysis_version(published.info.languages)
+    if published.analysis != needed:
         raise IndexMismatch(
             f"the full text of {location} was made by analysis {published.analysis} of words; "
-            f"this version of Quoth needs {ANALYSIS_VERSION}",
+            f"this version of Quoth needs {needed}",
             hint="Ingest the same documents again: that makes the full text anew, and embeds nothing.",
         )
 

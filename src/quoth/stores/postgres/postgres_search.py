@@ -20,6 +20,7 @@ from typing import Any
 from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres.postgres_rows import comparable, label
 from quoth.stores.postgres.postgres_schema import PublishedIndex
+from quoth.stores.query_terms import analyses_of
 from quoth.types import NO_FILTERS, Filters, Query, Vectors
 
 
@@ -250,7 +251,7 @@ def statement(query: Query, published: PublishedIndex, vector: Vectors | None) -
     limits = conditions(query.filters)
     scanned = f" AND {limits.scanned}" if limits else ""
     joined = f" AND {limits.joined}" if limits else ""
-    words = rows.query_lexemes(query.terms) if published.evidence else None
+    words = rows.query_lexemes(query.terms, analyses_of(published.info)) if published.evidence else None
     values: dict[str, Any] = {"count": max(0, query.candidates)}
     tables: list[str] = []
     if limits:

@@ -25,6 +25,7 @@ from quoth.stores.postgres.postgres_connections import Connection, Connections
 from quoth.stores.postgres.postgres_rows import comparable
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_writer import PostgresWriter
+from quoth.stores.query_terms import analyses_of
 from quoth.types import (
     Candidates,
     Document,
@@ -218,7 +219,8 @@ class PostgresReader:
         return self._candidates(self._ask(both), vector)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        queries = {term: query for term in terms if (query := rows.term_query(term)) is not None}
+        analyses = analyses_of(self.info)
+        queries = {term: query for term in terms if (query := rows.term_query(term, analyses)) is not None}
         counts = self._rows(_FREQUENCIES, list(queries.values())) if queries else []
         return dict.fromkeys(terms, 0) | dict(zip(queries, (count for (count,) in counts), strict=True))
 

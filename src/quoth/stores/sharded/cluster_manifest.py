@@ -18,7 +18,7 @@ from typing import Any
 from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, NoIndex
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.locations import FileDigest, Location, VersionConflict, digest_file, open_location, put_idempotent
-from quoth.stores.query_terms import stems_of
+from quoth.stores.query_terms import analysis_in, stems_of
 from quoth.stores.sharded.shard_protocol import assign
 from quoth.stores.write_template import content_digest, counted_languages
 from quoth.types import IndexInfo, ModelIdentity, StoredDocument
@@ -244,7 +244,7 @@ def describe_shard(location: Path, folder: str) -> tuple[ShardEntry, IndexInfo, 
         with store.read() as reader:
             info, evidence = reader.info, reader.lexical.sentences
             terms = sum(
-                len(stems_of(sentence.search_text))
+                len(stems_of(sentence.search_text, analysis_in(info, document.metadata.language)))
                 for document in reader.documents()
                 for sentence in reader.sentences(document.id)
                 if sentence.kind.evidence
