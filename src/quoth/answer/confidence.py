@@ -37,7 +37,7 @@ def confidence_of(
         return Confidence(best, {"fused": best}, {})
     if not ranked:
         return Confidence(0.0, {}, {})
-    features = answer_features(ranked, analysis, encoded) | doubts.features | more
+    features = answer_features(ranked, analysis, encoded) | doubts.features | dict(more)
     terms = {"intercept": model.intercept, **model.terms(features)}
     return Confidence(round(logistic(sum(terms.values())), 6), features, terms)
 

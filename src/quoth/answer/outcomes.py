@@ -188,6 +188,7 @@ def _run_notes(
     fitted = in_force.calibration.threshold is not None or language == engine.fitted_language
     unread = pair is not LanguagePair.ENGLISH and not (fitted and pair is LanguagePair.SAME)
     about = language_notes(pair, case.analysis, found.ranked, reader) if unread else ()
+    without = [name for name, is_so in (("evidence", no_evidence), (READER, unread)) if is_so]
     return RunNotes(
         retriever=_RETRIEVERS[engine.search_mode(found.encoded)],
         k_initial=len(found.candidates.items),
@@ -197,12 +198,7 @@ def _run_notes(
         support_count=len(case.selection.supporting),
         redundancy_before=case.selection.redundancy_before,
         redundancy_after=case.selection.redundancy_after,
-        degraded=(
-            *found.degraded,
-            *reader.missing,
-            *(("evidence",) if no_evidence else ()),
-            *((READER,) if unread else ()),
-        ),
+        degraded=(*found.degraded, *reader.missing, *without),
         warnings=(*found.notes, *about, *missing_shards_note(reader, case.analysis.question.filters, result)),
         profile=engine.profile.name,
         calibrated=in_force.calibration.threshold is not None,

@@ -167,7 +167,9 @@ class _Encoder:
         from onnx import helper
 
         name = output or self._next()
-        self._nodes.append(helper.make_node(kind, inputs, [name], name=name, **attributes))
+        node = helper.make_node(kind, inputs, [name], name=name)
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+        self._nodes.append(node)
         return name
 
     def _store(self, value: Array) -> str:

@@ -1,4 +1,4 @@
-"""Questions and evidence in other languages than English: what the English reader and the English fit say nothing of."""
+"""Questions and evidence in other languages than English, of which the English reader knows nothing."""
 
 from __future__ import annotations
 
