@@ -40,6 +40,8 @@ MODELS = Path(__file__).resolve().parents[1] / "src/quoth/models/shipped"
 STANDALONE = ("covidqa", "medquad", "pubmedqa_pqal", "selqa", "tatqa", "xquad_en")
 """Sets whose questions name what they are about, so that they can be asked of many documents."""
 DOUBTS = ("unknown", "unused", "unstated", "unspoken", "opposed")
+WORDS = ("absent", "apart")
+"""What the words of a question tell where the reader is left aside."""
 KNOWN = {  # by what the engine has to go by: features of a sentence, and of the answer
     "late": (("late", "lexical"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),
     "reader": (("late", "lexical", "reader"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),
@@ -218,7 +220,8 @@ def features_of(one: Asked, of_sentences: Logistic) -> tuple[dict[str, float], b
     """Return the features of an answer under a model for sentences, and whether its best sentence is right."""
     judged = [judged_by(of_sentences, ranked) for ranked in one.trace.ranked]
     features = answer_features(judged, one.trace.analysis, one.trace.encoded)
-    features |= {name: one.trace.confidence.features[name] for name in DOUBTS}
+    known = one.trace.confidence.features
+    features |= {name: known[name] for name in (*DOUBTS, *WORDS) if name in known}
     return features, one.right(max(judged, key=lambda ranked: ranked.relevance))
 
 

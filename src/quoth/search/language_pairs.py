@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
+from quoth.domain.publications import within_publications
 from quoth.protocols import Reader
 from quoth.search.fusion import ROUND
 from quoth.search.logistic import EvidenceModel, logistic
-from quoth.types import Analysis, EntityKind, IndexInfo, Query, Ranked, Support
+from quoth.types import NO_FILTERS, Analysis, EntityKind, IndexInfo, Query, Ranked, Support
 
 ENGLISH = "en"
 READER = "reader"
@@ -96,8 +97,11 @@ def word_features(analysis: Analysis, ranked: Sequence[Ranked], reader: Reader) 
         return {"absent": 0.0, "apart": 0.0}
     counts = reader.frequencies([word for group in groups for word in group])
     used = [group for group in groups if any(counts[word] for word in group)]
+    if analysis.question.filters != NO_FILTERS:
+        limits = within_publications(analysis.question.filters, reader)
+        used = [group for group in used if reader.search(Query(None, (group,), 1, limits)).items]
     documents = tuple(dict.fromkeys(item.sentence.doc_id for item in ranked[:_BEST]))
-    filters = replace(analysis.question.filters, doc_ids=documents)
+    filters = replace(NO_FILTERS, doc_ids=documents)
     near = sum(bool(reader.search(Query(None, (group,), 1, filters)).items) for group in used)
     return {
         "absent": round(1 - len(used) / len(groups), ROUND),
