@@ -55,7 +55,7 @@ def sentence_spans(text: str, region: Region, *, language: str | None = None) ->
         return tuple(_parts(text, start, (gap.start() for gap in _BLANK_LINE.finditer(text, start, end)), end))
     return tuple(
         span
-        for sentence in _parts(text, start, cuts(text, start, end), end)
+        for sentence in _parts(text, start, cuts(text, start, end, language=language), end)
         for span in _parts(text, sentence.start, overlong_cuts(text, sentence.start, sentence.end), sentence.end)
     )
 
