@@ -55,11 +55,13 @@ class Doubts:
     unstated: tuple[str, ...]
     unspoken_units: tuple[str, ...]
     opposed: tuple[tuple[str, str], ...]
+    language: str
+    """The language of the question."""
 
     @property
     def telling(self) -> tuple[str, ...]:
         """The names that are never used, and the other words that are rare enough to be worth naming."""
-        return self._named([word for word in self.unused if rarity(word) >= TELLING])
+        return self._named([word for word in self.unused if rarity(word, self.language) >= TELLING])
 
     @property
     def presumed(self) -> tuple[str, ...]:
@@ -76,14 +78,14 @@ class Doubts:
         """What they count for in the confidence."""
         return {
             "unknown": float(min(_MOST, len(self.unknown))),
-            "unused": round(max(map(rarity, self.unused), default=0.0), 6),
+            "unused": round(max((rarity(word, self.language) for word in self.unused), default=0.0), 6),
             "unstated": float(min(_MOST, len(self.unstated))),
             "unspoken": float(min(_MOST, len(self.unspoken_units))),
             "opposed": float(min(_MOST, len(self.opposed))),
         }
 
 
-NO_DOUBTS = Doubts((), (), (), (), (), (), ())
+NO_DOUBTS = Doubts((), (), (), (), (), (), (), "en")
 
 
 def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
@@ -91,7 +93,7 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
     asked = asked_units(analysis.question.text) if quoted else ()
     unknown, unused = _never_mentioned(analysis, sources)
     words = names_of_unused_words(analysis)
-    rarest = [word for word in unused if rarity(word) >= STRANGE]
+    rarest = [word for word in unused if rarity(word, analysis.language) >= STRANGE]
     anywhere = sources.reader.frequencies(rarest)
     return Doubts(
         unknown=tuple(group for group in unknown if group not in words),
@@ -102,6 +104,7 @@ def doubts_of(analysis: Analysis, sources: Sources) -> Doubts:
         unspoken_units=tuple(unit for unit, dimension in asked if not speaks_in(quoted, dimension)),
         # The best sentence alone: what others say besides may hold any word.
         opposed=opposed_words(analysis.question.text, "".join(sources.quoted_texts[:1])),
+        language=analysis.language,
     )
 
 

@@ -108,7 +108,7 @@ def _words_not_in(about: str, reader: Reader, analysis: Analysis) -> list[str]:
     absent = [
         group
         for group in analysis.terms
-        if rarity(group[0]) >= TELLING
+        if rarity(group[0], analysis.language) >= TELLING
         and not any(all(word_occurs(folded, word, EntityKind.NAME) for word in fold(term).split()) for term in group)
     ]
     frequencies = reader.frequencies([group[0] for group in absent])

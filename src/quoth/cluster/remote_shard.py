@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from quoth.errors import IndexFault, ShardLost
+from quoth.language.stems import analyses_of
 from quoth.protocols import Neighbours, Reader
-from quoth.stores.query_terms import Variant, analyses_of, variants
+from quoth.stores.query_terms import Variant, variants
 from quoth.stores.sharded import bm25
 from quoth.stores.sharded.cluster_manifest import ClusterManifest, ShardEntry
 from quoth.stores.sharded.shard_protocol import (

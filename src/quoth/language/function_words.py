@@ -21,14 +21,15 @@ def _lists() -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def function_words(language: str) -> frozenset[str]:
-    """Return the function words of a language, folded but not stemmed; `""` stands for English."""
-    if not language:
-        return FUNCTION_WORDS
+    """Return the function words of a language other than English, folded but not stemmed."""
     return frozenset(plain_form(word, language) for word in _lists().get(language, "").split())
 
 
 def is_function_word(word: str, language: str) -> bool:
-    return (plain_form(word, language) if language else fold(word)) in function_words(language)
+    """Return whether a word is a function word, or several with hyphens between them: `est-ce`."""
+    if not language:
+        return fold(word) in FUNCTION_WORDS
+    return function_words(language).issuperset(filter(None, plain_form(word, language).split("-")))
 
 
 def asked_words(text: str, language: str) -> list[str]:
@@ -61,8 +62,9 @@ def _bare(beside: str) -> Iterator[str]:
 @lru_cache(maxsize=16)
 def _cuts(language: str) -> re.Pattern[str]:
     """Return a pattern for the function words to cut out of a run; it never matches where spaces part words."""
-    words = sorted(_lists().get(language, "").split(), key=len, reverse=True) if language in _UNSPACED else ()
-    return re.compile("|".join(map(re.escape, words)) or r"(?!)")
+    shortest = _SHORTEST_CUT.get(language)
+    words = [word for word in _lists().get(language, "").split() if shortest and len(word) >= shortest]
+    return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))) or r"(?!)")
 
 
-_UNSPACED = frozenset({"ja", "km", "lo", "my", "th", "zh"})
+_SHORTEST_CUT = {"ja": 1, "km": 1, "ko": 3, "lo": 1, "my": 1, "th": 1, "zh": 1}

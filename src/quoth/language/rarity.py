@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
+from quoth.language.stems import UNSPACED
 from quoth.language.words import FUNCTION_WORDS, fold, regular_bases, singular
 
 _PLAIN = 1_000
@@ -34,11 +35,22 @@ class _Tokenizer(msgspec.Struct):
     model: _Pieces
 
 
-def rarity(word: str) -> float:
+_NAME = 0.9
+_SHORT = 0.25
+_SHORTEST_WORD, _LONG_WORD = 3, 5
+_CAPITAL_NOUNS = frozenset({"de", "lb"})
+"""Languages that write every noun with a capital letter."""
+
+
+def rarity(word: str, language: str = "en") -> float:
     """Return 0 for a plain word (`feet`, `behind`) up to 1 for one that English hardly knows (`caspofungin`).
 
     Case and form do not matter. Of a compound the rarest part counts. A word with a digit in it is no word: 0.
+    In another language nothing is known of how often it uses a word. There a capital letter says more than length, and
+    no word is strange.
     """
+    if language != "en":
+        return _looks_rare(word, language)
     parts = _PARTS.findall(fold(word).removesuffix("'s"))
     return 0.0 if any(map(str.isdigit, fold(word))) else max(map(_rarity, parts), default=0.0)
 
@@ -56,6 +68,15 @@ def known_english(text: str) -> float:
     words = [word for word in _PARTS.findall(fold(text)) if word.isalpha()]
     known = [word in FUNCTION_WORDS or (len(word) >= _SHORTEST_BASE and _rarity(word) < 1) for word in words]
     return sum(known) / len(known) if known else 1.0
+
+
+def _looks_rare(word: str, language: str) -> float:
+    letters = sum(map(str.isalpha, word))
+    if any(map(str.isdigit, word)) or (letters < _SHORTEST_WORD and not UNSPACED.match(word)):
+        return 0.0
+    if word[:1].isupper() and language not in _CAPITAL_NOUNS:
+        return _NAME
+    return TELLING if letters >= _LONG_WORD or UNSPACED.match(word) else _SHORT
 
 
 @lru_cache(maxsize=4_096)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
 import Stemmer
 
 from quoth.language.terms import MAX_FORM, Word, apart_from_raised
-from quoth.types import primary_language, unbroken
+from quoth.types import IndexInfo, primary_language, unbroken
 
 STEMS_VERSION = 1
 """Changes when the same text in one of these languages would be indexed otherwise."""
@@ -76,6 +77,26 @@ def analysed_as(language: str | None) -> str:
     return "" if code in _LIKE_ENGLISH else _VARIETIES.get(code, code)
 
 
+def analyses_of(info: IndexInfo) -> tuple[str, ...]:
+    """Return the languages whose words the documents of an index have, the most common one first.
+
+    `""` stands for English, and for documents of an unknown language.
+    """
+    counts = Counter({"": info.documents - sum(count for _, count in info.language_counts)})
+    for code, count in info.language_counts:
+        counts[analysed_as(code)] += count
+    found = sorted((-count, analysis) for analysis, count in counts.items() if count > 0)
+    return tuple(analysis for _, analysis in found) or ("",)
+
+
+def analysis_in(info: IndexInfo, tag: str | None) -> str:
+    """Return the one of `analyses_of` that a document of this language has.
+
+    A language that `info` does not know was of no account when the index was made.
+    """
+    return analysed_as(tag) if primary_language(tag) in info.languages else ""
+
+
 def stemmed_words(text: str, language: str) -> list[Word]:
     """Return the words of `text` in order, stemmed and folded; of letters without spaces the n-grams."""
     found: list[Word] = []
@@ -95,8 +116,13 @@ def index_stems(text: str, language: str) -> list[str]:
 
 def grams(run: str) -> Iterator[str]:
     """Yield the n-grams of a run of `UNSPACED`; the run itself where it is shorter."""
-    length = 2 if _PAIRED.match(run) else 3
+    length = gram_length(run)
     yield from (run[at : at + length] for at in range(max(1, len(run) - length + 1)))
+
+
+def gram_length(run: str) -> int:
+    """Return how many letters the n-grams of a run of `UNSPACED` have."""
+    return 2 if _PAIRED.match(run) else 3
 
 
 def plain_form(word: str, language: str) -> str:
@@ -151,9 +177,21 @@ def _word(written: str, language: str) -> Word:
 
 
 def _stem(form: str, language: str) -> str:
-    name = _STEMMERS.get(language)
-    stem = _stemmer(name).stemWord(form) if name and not any(map(str.isdigit, form)) else form
+    stem = form
+    if (name := _STEMMERS.get(language)) and not any(map(str.isdigit, form)):
+        stem = _settled(form, _stemmer(name))
     return (stem if stem.isascii() else _folded(stem, language)) or form
+
+
+def _settled(form: str, stemmer: Stemmer.Stemmer) -> str:
+    """Stem a word until nothing comes off: `universities` must meet `university` where one pass leaves them apart."""
+    stem: str = stemmer.stemWord(form)
+    while len(again := stemmer.stemWord(stem)) >= _SHORTEST and len(again) < len(stem):
+        stem = again
+    return stem
+
+
+_SHORTEST = 3
 
 
 def _folded(stem: str, language: str) -> str:

@@ -17,11 +17,12 @@ from typing import Any, cast
 import numpy as np
 
 from quoth.domain.document_filters import document_passes, has_tags
+from quoth.language.stems import analyses_of, analysis_in
 from quoth.language.words import count_tokens
 from quoth.protocols import Embedder, Reader
 from quoth.stores.database_rows import unit_vectors
 from quoth.stores.embedded.dense_index import scored_candidates
-from quoth.stores.query_terms import Variant, analyses_of, analysis_in, asked, stems_of, variants
+from quoth.stores.query_terms import Variant, asked, stems_of, variants
 from quoth.stores.sharded.bm25 import Scorer, lookups, weights
 from quoth.types import (
     Candidates,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from itertools import accumulate
@@ -14,7 +13,6 @@ import tantivy
 
 from quoth.language.stems import STEMS_VERSION, analysed_as, index_stems, stemmed_words
 from quoth.language.terms import ANALYSIS_VERSION, index_terms, words
-from quoth.types import IndexInfo, primary_language
 
 Variant: TypeAlias = tuple[str, ...]
 """Tokens that a sentence must all hold."""
@@ -29,26 +27,6 @@ _MAX_CHARACTERS = 4096
 @cache
 def stemmer() -> tantivy.TextAnalyzer:
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(tantivy.Filter.stemmer("english")).build()
-
-
-def analyses_of(info: IndexInfo) -> tuple[str, ...]:
-    """Return the languages whose words the documents of an index have, the most common one first.
-
-    `""` stands for English, and for documents of an unknown language.
-    """
-    counts = Counter({"": info.documents - sum(count for _, count in info.language_counts)})
-    for code, count in info.language_counts:
-        counts[analysed_as(code)] += count
-    found = sorted((-count, analysis) for analysis, count in counts.items() if count > 0)
-    return tuple(analysis for _, analysis in found) or ("",)
-
-
-def analysis_in(info: IndexInfo, tag: str | None) -> str:
-    """Return the one of `analyses_of` that a document of this language has.
-
-    A language that `info` does not know was of no account when the index was made.
-    """
-    return analysed_as(tag) if primary_language(tag) in info.languages else ""
 
 
 def analysis_version(languages: Collection[str]) -> int:

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from quoth.errors import NoIndex
+from quoth.language.stems import analyses_of, analysis_in
 from quoth.protocols import Embedder, Neighbours, Progress
 from quoth.stores import database_rows as rows
 from quoth.stores.database_rows import Row, RowLimits
@@ -30,7 +31,7 @@ from quoth.stores.embedded.derived_indexes import DerivedIndexes
 from quoth.stores.embedded.embedded_writer import EmbeddedWriter
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.embedded.lexical_index import LexicalIndex
-from quoth.stores.query_terms import analyses_of, analysis_in, variants
+from quoth.stores.query_terms import variants
 from quoth.types import (
     Candidates,
     Document,

@@ -34,11 +34,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from quoth.errors import IndexBusy
-from quoth.language.stems import STEMS_VERSION
+from quoth.language.stems import STEMS_VERSION, analyses_of, analysis_in
 from quoth.language.terms import ANALYSIS_VERSION
 from quoth.machine import sync, usual_mode
 from quoth.stores.database_rows import Row
-from quoth.stores.query_terms import analyses_of, analysis_in
 from quoth.types import IndexInfo
 
 _log = logging.getLogger(__name__)

@@ -17,10 +17,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from quoth.language.stems import analyses_of
 from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres.postgres_rows import comparable, label
 from quoth.stores.postgres.postgres_schema import PublishedIndex
-from quoth.stores.query_terms import analyses_of
 from quoth.types import NO_FILTERS, Filters, Query, Vectors
 
 

@@ -13,6 +13,7 @@ import psycopg
 from psycopg import errors, sql
 
 from quoth.errors import IndexFault, NoIndex, SettingsError
+from quoth.language.stems import analyses_of
 from quoth.protocols import Embedder, Neighbours, Progress
 from quoth.stores import database_rows as shared
 from quoth.stores.database_rows import Row
@@ -25,7 +26,6 @@ from quoth.stores.postgres.postgres_connections import Connection, Connections
 from quoth.stores.postgres.postgres_rows import comparable
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_writer import PostgresWriter
-from quoth.stores.query_terms import analyses_of
 from quoth.types import (
     Candidates,
     Document,

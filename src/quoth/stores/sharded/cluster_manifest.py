@@ -16,9 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, NoIndex
+from quoth.language.stems import analysis_in
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.locations import FileDigest, Location, VersionConflict, digest_file, open_location, put_idempotent
-from quoth.stores.query_terms import analysis_in, stems_of
+from quoth.stores.query_terms import stems_of
 from quoth.stores.sharded.shard_protocol import assign
 from quoth.stores.write_template import content_digest, counted_languages
 from quoth.types import IndexInfo, ModelIdentity, StoredDocument

@@ -15,10 +15,11 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from quoth.errors import ShardMissing
+from quoth.language.stems import analyses_of
 from quoth.protocols import Neighbours, Reader
 from quoth.stores.embedded.dense_index import sorted_candidates
 from quoth.stores.embedded.lexical_index import MARGIN
-from quoth.stores.query_terms import analyses_of, asked, variants
+from quoth.stores.query_terms import asked, variants
 from quoth.stores.sharded import bm25 as scoring
 from quoth.stores.sharded.shard_protocol import (
     LAST,
