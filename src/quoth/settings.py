@@ -117,9 +117,13 @@ class DecisionSettings:
     support_score: float | None = _between(0, 1, None)
 
 
+AUTO = "auto"
+ENGLISH_MODEL = "all-MiniLM-L6-v2"
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """`path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
+    """The model `auto` is that of the index; for a new one `wiring.for_documents` chooses. `path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
 
     The prefixes stand in front of every question and every sentence; None takes those that the model's files name.
     The `device` `cuda` needs a GPU and the package `onnxruntime-gpu`. The fields from `dimension` on are for the
@@ -127,7 +131,7 @@ class EmbeddingSettings:
     """
 
     provider: str = _one_of("onnx", "openai", default="onnx")
-    model_name: str = "all-MiniLM-L6-v2"
+    model_name: str = "auto"
     path: str | None = None
     download: bool = False
     query_prefix: str | None = None
@@ -293,6 +297,8 @@ class Settings:
             del values[section]
         for name in ("threads", "device", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
             del values["embedding"][name]
+        if self.embedding.model_name == AUTO:
+            values["embedding"]["model_name"] = ENGLISH_MODEL
         for name in ("seconds", "retries", "key_variable", "prompt_price", "completion_price"):
             del values["llm"][name]
         del values["rerank"]["download"]

