@@ -45,7 +45,8 @@ COLUMNS = ("hit", "hit@1", "answered", "false answers", "AUROC", "best is gold",
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of a question. `hits` says of each quote whether it overlaps gold; `found` counts all candidates."""
+    """What became of a question. `hits` says of each quote whether it overlaps gold; `found` counts all candidates, `rank` those that were
+    judged."""
 
     id: str
     answerable: bool
@@ -54,6 +55,7 @@ class Trial:
     hits: tuple[bool, ...]
     nearest: bool
     found: bool
+    rank: int | None
     degraded: tuple[str, ...]
     features: Mapping[str, float]
     seconds: float
@@ -191,6 +193,7 @@ def _trial(item: LabelledQuestion, quoth: Quoth) -> Trial:
         hits=tuple(hits),
         nearest=bool(trace.ranked) and touches_gold(item, trace.ranked[0].sentence),
         found=any(touches_gold(item, ranked.sentence) for ranked in trace.fused),
+        rank=next((at for at, ranked in enumerate(trace.ranked, 1) if touches_gold(item, ranked.sentence)), None),
         degraded=outcome.notes.degraded,
         features=dict(trace.confidence.features),
         seconds=seconds,

@@ -123,7 +123,9 @@ ENGLISH_MODEL = "all-MiniLM-L6-v2"
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """The model `auto` is that of the index; for a new one `wiring.for_documents` chooses. `path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
+    """The model `auto` is that of the index; for a new index `wiring.for_documents` chooses it.
+
+    `path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
 
     The prefixes stand in front of every question and every sentence; None takes those that the model's files name.
     The `device` `cuda` needs a GPU and the package `onnxruntime-gpu`. The fields from `dimension` on are for the

@@ -123,9 +123,8 @@ def _target(job: ClusterIngest, published: PublishedShards) -> IngestTarget:
     settings = job.overrides.over(profile.settings, profile=profile.name)
     # A new index across machines takes what --language says: no document is read before its model is known.
     languages = [primary_language(settings.ingest.language)]
-    chosen = (
-        for_index(settings.embedding, before.info.model) if before else for_documents(settings.embedding, languages)[0]
-    )
+    given = settings.embedding
+    chosen = for_index(given, before.info.model) if before else for_documents(given, languages)[0]
     settings = replace(settings, embedding=chosen)
     # Only the identity of the model is needed here, and that does not depend on the device.
     model = open_embedder(replace(settings.embedding, device="cpu")).identity
