@@ -6,7 +6,7 @@ No question in another language is used: there are none to train on. English que
 aside, of documents of their own set. Of each set a quarter of the documents is left out, so that nothing answers the
 questions about them. Writes the fits `multilingual` (late interaction and cosine of the multilingual encoder with the
 words), `multilingual_across` (without the words, which two languages do not share) and `words` (the words alone, beside
-any other embedding model) into src/quoth/models/shipped/evidence.json. `--projection` first fits the directions and
+any other embedding model) into src/quoth/models/shipped/evidence_languages.json. `--projection` first fits the directions and
 ranges in which the encoder's token vectors are stored.
 """
 
@@ -65,7 +65,7 @@ def main() -> int:
         fit_projection(options.work)
         return 0
     asked = [one for name in DOCUMENTS for one in ask_set(options.root / name, options.work)]
-    path = MODELS / "evidence.json"
+    path = MODELS / "evidence_languages.json"
     fitted = {name: fit_pair(asked, *known) for name, known in FITS.items()}
     content = json.dumps(json.loads(path.read_bytes()) | fitted, indent=1, default=asdict) + "\n"
     path.write_text(content, encoding="utf-8")

@@ -111,9 +111,13 @@ class Quoth:
         """Load the model now rather than at the first question. Raise `QuothError` when the settings are wrong."""
         self._engine_for(self.info)
 
-    def circumstances(self) -> dict[str, str]:
-        """Return what a calibration made with this index, model and settings depends on, by name."""
-        return circumstances_of(self.info, self._engine_for(self.info).settings, store=self._store.kind)
+    def circumstances(self, language: str | None = None) -> dict[str, str]:
+        """Return what a calibration made with this index, model and settings depends on, by name.
+
+        `language` is that of its questions, None for English.
+        """
+        settings = self._engine_for(self.info).settings
+        return circumstances_of(self.info, settings, store=self._store.kind, language=language)
 
     @property
     def location(self) -> str:

@@ -272,6 +272,11 @@ class CalibrationSettings:
     wrong: int = _between(0, 10**12, 0)
     made_for: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def language(self) -> str | None:
+        """The language of the questions that it was made with, where it is not English."""
+        return self.made_for.get("language") if self.threshold is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

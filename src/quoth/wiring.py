@@ -15,7 +15,7 @@ from quoth.domain.profile import parse_profile
 from quoth.errors import IndexMismatch, ModelError, SettingsError
 from quoth.machine import available_cores
 from quoth.models.caching import CachedEmbedder, MemoryCache
-from quoth.models.shipped_models import MODELS, load_evidence_model, load_scales
+from quoth.models.shipped_models import MODELS, load_evidence_model, load_language_fit, load_scales
 from quoth.models.weights import MULTILINGUAL, has_multilingual
 from quoth.overrides import Overrides
 from quoth.protocols import Embedder, LlmReranker, Progress, Reader, Reranker, Store, TokenCounter
@@ -227,7 +227,7 @@ def open_evidence(settings: Settings, embedder: Embedder | None) -> tuple[Eviden
     alone = load_evidence_model("reader_alone") if kind == "reader" else None
     if tokens and _is_multilingual(embedder):
         # The weights beside late interaction were fitted to the tokens of the English model.
-        late = alone or load_evidence_model("multilingual")
+        late = alone or load_language_fit("multilingual")
         return (evidence_model(settings) if _has_english_fit(settings) else late), alone
     if tokens:
         return evidence_model(settings), alone
@@ -249,8 +249,8 @@ def open_language_fits(
         return {}, {}, None
     same, across = ("multilingual", "multilingual_across") if _is_multilingual(embedder) else ("words", "words")
     fits = {
-        LanguagePair.SAME: load_evidence_model(same),
-        LanguagePair.ACROSS: load_evidence_model(across),
+        LanguagePair.SAME: load_language_fit(same),
+        LanguagePair.ACROSS: load_language_fit(across),
     }
     rerankers: dict[LanguagePair, Reranker] = {}
     if _is_multilingual(embedder):
@@ -365,9 +365,11 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
             hint="Set embedding.model_name or embedding.path to the index's model, or ingest again into a new --index.",
         )
     if settings.evidence.sentence:
-        check_fit(settings.evidence, fit_circumstances_of(info, settings, store=store))
+        language = settings.evidence.language
+        check_fit(settings.evidence, fit_circumstances_of(info, settings, store=store, language=language))
     if settings.calibration.threshold is not None:
-        check_calibration(settings.calibration, circumstances_of(info, settings, store=store))
+        language = settings.calibration.language
+        check_calibration(settings.calibration, circumstances_of(info, settings, store=store, language=language))
     sentence_reader = open_sentence_reader(settings)
     evidence, evidence_without_tokens = open_evidence(settings, embedder)
     language_fits, language_rerankers, fitted_language = open_language_fits(settings, embedder)
@@ -402,21 +404,32 @@ def _region_views(embedder: Embedder | None) -> Callable[[Reader, Collection[Reg
     return lambda reader, kinds: search().view(reader, kinds) if kinds else reader
 
 
-def circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict[str, str]:
-    """Return what a calibration of this index under these settings depends on, by name."""
+def circumstances_of(info: IndexInfo, settings: Settings, *, store: str, language: str | None = None) -> dict[str, str]:
+    """Return what a calibration of this index under these settings depends on, by name.
+
+    `language` is that of the labelled questions, None for English.
+    """
     # A name for how confidences are computed; it changes when they may change for the same question.
     kind = settings.rerank.kind
     confidence = f"{kind} {evidence_model(settings).revision}" if kind in {"reader", "late"} else "fused score"
     if kind == "reader" and settings.rerank.model is not None:
         confidence += f" {open_cross_encoder(settings.rerank.model, download=settings.rerank.download).revision}"
+    if language is not None and kind in {"reader", "late", "llm"}:
+        same = load_language_fit("multilingual" if info.model.name == MULTILINGUAL else "words")
+        fit = fitted_model(settings.evidence) if settings.evidence.language == language else same
+        confidence = f"{kind} {fit.revision}"
     profile = (info.profile_name, info.profile_source)
-    return circumstances(settings, confidence=confidence, model=info.model, store=store, profile=profile)
+    made_for = circumstances(settings, confidence=confidence, model=info.model, store=store, profile=profile)
+    return made_for if language is None else {**made_for, "language": language}
 
 
-def fit_circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict[str, str]:
-    """Return what weights fitted to questions about this index depend on, by name."""
+def fit_circumstances_of(
+    info: IndexInfo, settings: Settings, *, store: str, language: str | None = None
+) -> dict[str, str]:
+    """Return what weights fitted to questions about this index depend on, by name; `language` None is English."""
     kind = settings.rerank.kind
     encoder = open_cross_encoder(settings.rerank.model, download=settings.rerank.download) if kind == "reader" else None
     reader = encoder.revision if encoder else None
     mode = settings.retrieval.mode
-    return fit_circumstances(reranker=kind, reader=reader, mode=mode, model=info.model, store=store)
+    made_for = fit_circumstances(reranker=kind, reader=reader, mode=mode, model=info.model, store=store)
+    return made_for if language is None else {**made_for, "language": language}

@@ -82,7 +82,13 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     selection = with_both_sides(selection, conflicts, found.ranked)
     done("select")
 
-    in_force = settings_in_force(settings, question.filters, degraded=found.degraded, missing_shards=reader.missing)
+    in_force = settings_in_force(
+        settings,
+        question.filters,
+        degraded=found.degraded,
+        missing_shards=reader.missing,
+        language=engine.judged_in(analysis.language),
+    )
     evidence = selection.evidence or nearest_evidence(found.ranked)
     quoted = tuple(item.sentence for item in selection.evidence)
     evidence_sources = Sources(quoted, documents_of(evidence, reader), reader)

@@ -82,7 +82,7 @@ def shipped_codec(name: str = "token_projection") -> TokenCodec | None:
     return TokenCodec(**arrays, made_for=made_for, revision=revision, by_length=by_length)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def load_evidence_model(kind: str, path: Path = MODELS / "evidence.json") -> EvidenceModel:
     """Read the weights fitted for a kind of reranker, `late` or `reader`; their revision is a digest of the file."""
     try:
@@ -95,6 +95,11 @@ def load_evidence_model(kind: str, path: Path = MODELS / "evidence.json") -> Evi
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} cannot be read: {error!r}", hint="Install quoth again.") from error
+
+
+def load_language_fit(kind: str) -> EvidenceModel:
+    """Read the weights for languages other than English: `multilingual`, `multilingual_across` or `words`."""
+    return load_evidence_model(kind, MODELS / "evidence_languages.json")
 
 
 @lru_cache(maxsize=8)

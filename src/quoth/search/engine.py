@@ -147,6 +147,12 @@ class Engine:
             return self
         return replace(self, sentence_reader=None, evidence=fit, evidence_without_tokens=fit, pair=pair)
 
+    def judged_in(self, language: str) -> str | None:
+        """Return the language that a question in `language` is judged in, None where that is as English is."""
+        if self.pair is LanguagePair.ACROSS:
+            return f"{language}, across"
+        return language if self.pair is LanguagePair.SAME else None
+
     def with_settings(self, settings: Settings) -> Engine:
         """Return the same engine under other settings; only for settings that choose no model."""
         return replace(self, settings=settings, settings_digest=digest_of(settings, self.sentence_reader))
