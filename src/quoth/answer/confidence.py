@@ -9,7 +9,7 @@ import numpy as np
 
 from quoth.answer.doubts import Doubts
 from quoth.language.entities import mentions
-from quoth.language.quantities import quantities, same_quantity
+from quoth.language.quantities import quantities_in, same_quantity
 from quoth.search.logistic import ANSWER_SIGNS, Logistic, logistic
 from quoth.search.unused_words import names_of_unused_words
 from quoth.types import Analysis, Confidence, EncodedQuestion, Outlook, Ranked
@@ -76,9 +76,9 @@ def _coverage(best: Sequence[Ranked], encoded: EncodedQuestion) -> float:
 def _missing(best: Sequence[Ranked], analysis: Analysis) -> int:
     """Count the names, dates and quantities of the question that the best sentences do not mention."""
     text = "\n".join("\n".join((item.sentence.search_text, *item.sentence.section)) for item in best)
-    stated = quantities(text) if analysis.quantities else ()
+    stated = quantities_in(text, analysis.languages) if analysis.quantities else ()
     words = names_of_unused_words(analysis)
     names = [group for group in analysis.entities if group not in words]
-    return sum(not any(mentions(text, entity) for entity in group) for group in names) + sum(
-        not any(same_quantity(presumed, quantity) for quantity in stated) for presumed in analysis.quantities
-    )
+    return sum(
+        not any(mentions(text, entity, languages=analysis.languages) for entity in group) for group in names
+    ) + sum(not any(same_quantity(presumed, quantity) for quantity in stated) for presumed in analysis.quantities)

@@ -9,7 +9,7 @@ from quoth.answer.doubts import Doubts, Sources, in_corpus
 from quoth.domain.authority import is_superseded
 from quoth.language.quantities import quantities
 from quoth.language.words import listed
-from quoth.types import NO_FILTERS, Analysis, Confidence, Objection, QuoteRole, Ranked, Reason, Selection
+from quoth.types import NO_FILTERS, Analysis, Confidence, Document, Objection, QuoteRole, Ranked, Reason, Selection
 
 SURE = 0.8
 """The confidence from which a doubt no longer matters: in answers as sure as that, the doubt was mostly mistaken."""
@@ -85,7 +85,7 @@ def ungrounded_number(case: Case) -> Objection | None:
     for document in case.sources.documents:
         for sentence in case.sources.quoted:
             span = sentence.quote.span
-            if sentence.doc_id == document.id and (cut := _cut_quantity(document.text, span.start, span.end)):
+            if sentence.doc_id == document.id and (cut := _cut_quantity(document, span.start, span.end)):
                 return Objection(Reason.UNGROUNDED_NUMBER, f"The quote would cut '{cut}' in {document.id}.")
     for text in case.doubts.unstated:
         return Objection(Reason.UNGROUNDED_NUMBER, f"The question presumes '{text}', which no source states.")
@@ -94,13 +94,14 @@ def ungrounded_number(case: Case) -> Objection | None:
     return None
 
 
-def _cut_quantity(text: str, start: int, end: int) -> str | None:
+def _cut_quantity(document: Document, start: int, end: int) -> str | None:
     """Return the quantity that `start` or `end` splits, or None: `5 cm` is an exact slice of `2.5 cm`, but wrong."""
     margin = 24
+    text = document.text
     for edge in (start, end):
         low = max(0, edge - margin)
         around = text[low : edge + margin]
-        for quantity in quantities(around):
+        for quantity in quantities(around, document.metadata.language):
             span = quantity.span
             if low + span.start < edge < low + span.end and not around[edge - low - 1 : edge + 1].isspace():
                 return around[span.start : span.end]

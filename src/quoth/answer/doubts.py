@@ -9,7 +9,7 @@ from functools import lru_cache
 from quoth.language.asked_quantities import asked_units, speaks_in
 from quoth.language.entities import is_numbered, mentions, word_occurs
 from quoth.language.opposites import opposed_words
-from quoth.language.quantities import quantities, same_quantity
+from quoth.language.quantities import quantities_in, same_quantity
 from quoth.language.rarity import STRANGE, TELLING, rarity
 from quoth.language.words import fold, singular
 from quoth.protocols import Reader
@@ -112,20 +112,25 @@ def _never_mentioned(analysis: Analysis, sources: Sources) -> tuple[tuple[tuple[
     """Return the entities that no source mentions, and the words that neither sentences nor sources use."""
     # Search the quoted sentences first: whole documents are long.
     quoted = " ".join(sentence.text for sentence in sources.quoted)
-    unseen = [group for group in analysis.entities if not any(mentions(quoted, entity) for entity in group)]
+    languages = analysis.languages
+    unseen = [
+        group
+        for group in analysis.entities
+        if not any(mentions(quoted, entity, languages=languages) for entity in group)
+    ]
     abouts = ((document, document.metadata) for document in sources.documents) if unseen or analysis.unused else ()
     texts = [" ".join((doc.id, about.title or "", about.effective_date or "", doc.text)) for doc, about in abouts]
     folded = [(text, _fold_kept(text) if len(text) <= _LONGEST_KEPT else fold(text)) for text in texts]
     unknown = (
         group
         for group in unseen
-        if not any(_is_known(entity, *text, sources.reader) for entity in group for text in folded)
+        if not any(_is_known(entity, *text, sources.reader, languages) for entity in group for text in folded)
     )
     # Full text knows no headings and no titles, and does not write acronyms out.
     unused = (
         word
         for word in analysis.unused
-        if not any(mentions(text, name_entity(word), folded=plain) for text, plain in folded)
+        if not any(mentions(text, name_entity(word), folded=plain, languages=languages) for text, plain in folded)
     )
     return tuple(unknown), tuple(unused)
 
@@ -134,8 +139,8 @@ _fold_kept = lru_cache(maxsize=16)(fold)
 """Folding a document takes longer than searching it, and a grid asks many questions of each."""
 
 
-def _is_known(entity: Entity, text: str, folded: str, reader: Reader) -> bool:
-    if mentions(text, entity, folded=folded):
+def _is_known(entity: Entity, text: str, folded: str, reader: Reader, languages: tuple[str, ...]) -> bool:
+    if mentions(text, entity, folded=folded, languages=languages):
         return True
     if not in_corpus(entity, reader):
         return False
@@ -144,7 +149,7 @@ def _is_known(entity: Entity, text: str, folded: str, reader: Reader) -> bool:
     # If the corpus uses a term and this document uses all its words, the term is just a different wording.
     if entity.kind not in {EntityKind.NAME, EntityKind.QUOTED} or len(entity.words) == 1 or is_numbered(entity):
         return False
-    return all(word_occurs(folded, word, entity.kind) for word in entity.words)
+    return all(word_occurs(folded, word, entity.kind, languages=languages) for word in entity.words)
 
 
 def in_corpus(entity: Entity, reader: Reader) -> bool:
@@ -160,7 +165,7 @@ def _unstated_quantities(analysis: Analysis, sources: Sources) -> Iterator[str]:
     quoted = sources.quoted_texts
     short = (document.text for document in sources.documents if len(document.text) < ONE_PAGE or not quoted)
     texts = (*quoted, *short) if analysis.quantities else ()
-    stated = [quantity for text in texts for quantity in quantities(text)]
+    stated = [quantity for text in texts for quantity in quantities_in(text, analysis.languages)]
     for presumed in analysis.quantities:
         if not any(same_quantity(presumed, quantity) for quantity in stated):
             yield analysis.question.text[presumed.span.start : presumed.span.end]

@@ -14,7 +14,7 @@ from quoth.domain.authority import supersessions
 from quoth.domain.profile import Facet, Profile
 from quoth.language.asked_quantities import asked_dimensions
 from quoth.language.entities import entities, mentions, word_occurs
-from quoth.language.quantities import quantities, same_quantity
+from quoth.language.quantities import quantities, quantities_in, same_quantity
 from quoth.language.rarity import TELLING, rarity
 from quoth.language.words import fold, listed
 from quoth.protocols import Reader
@@ -39,10 +39,14 @@ def why_not(citation: Citation, case: Case, *, analysis: Analysis, objection: Ob
     if objection.reason is Reason.SUPERSEDED_ONLY and (later := supersessions(citation.metadata, sentence.section)):
         return f"It has been replaced by {listed([supersession.by for supersession in later], 'and')}."
     about = surroundings(sentence)
-    if names := [group for group in analysis.entities if not any(mentions(about, entity) for entity in group)]:
+    if names := [
+        group
+        for group in analysis.entities
+        if not any(mentions(about, entity, languages=analysis.languages) for entity in group)
+    ]:
         texts = [group[0].text for group in names]
         return _other_name(names, sentence, analysis, profile) or f"It does not mention {listed(texts, 'or')}."
-    stated = quantities(sentence.text)
+    stated = quantities_in(sentence.text, analysis.languages)
     if unstated := [amount for amount in analysis.quantities if not any(same_quantity(amount, q) for q in stated)]:
         wanted = [analysis.question.text[amount.span.start : amount.span.end] for amount in unstated]
         other = _only_quantity(sentence.text, {unstated[0].dimension}) if len(unstated) == 1 else None

@@ -44,6 +44,7 @@ class _Data(msgspec.Struct, forbid_unknown_fields=True):
     decimal: str = "."
     ordinals: bool = False
     capital_nouns: bool = False
+    long_endings: bool = False
     solid: bool = False
     spaced_sentences: bool = False
 
@@ -53,6 +54,7 @@ class Conventions:
     """The conventions of one language. `code` is None for a language without a file.
 
     `ordinals`: a period makes a number an ordinal (`3. Oktober`). `capital_nouns`: a capital is no sign of a name.
+    `long_endings`: words take several endings, one behind the other.
     `solid`: no blanks between words. `spaced_sentences`: a blank, and no mark, ends a sentence. `terminators` are marks
     that end one beside those that every language shares.
     """
@@ -73,6 +75,7 @@ class Conventions:
     decimal: str
     ordinals: bool
     capital_nouns: bool
+    long_endings: bool
     solid: bool
     spaced_sentences: bool
 
@@ -109,6 +112,7 @@ ENGLISH = Conventions(
     decimal=".",
     ordinals=False,
     capital_nouns=False,
+    long_endings=False,
     solid=False,
     spaced_sentences=False,
 )
@@ -145,6 +149,7 @@ def _conventions(code: str) -> Conventions:
         decimal=own.decimal,
         ordinals=own.ordinals,
         capital_nouns=own.capital_nouns,
+        long_endings=own.long_endings,
         solid=own.solid,
         spaced_sentences=own.spaced_sentences,
     )

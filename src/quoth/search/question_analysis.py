@@ -30,6 +30,8 @@ LEXICAL_WEIGHTS = {
 
 _MAX_TERMS = 64
 _MAX_GRAMS = 192  # a long question of n-grams has as many
+_MOST_LANGUAGES = 3
+"""So many languages of an index are looked at for what a question presumes."""
 _MEANING = re.compile(
     r"\bwhat (?:does|do|is meant by) .*\bmean|\bmeaning of\b|\bdefin(?:e|ed|ition of)\b|\bwhat is meant by\b"
 )
@@ -66,7 +68,7 @@ def analyse(
     text = _checked(question.text, settings.max_question_characters)
     language = language or language_of(text, languages) or next(iter(languages), "en")
     search_text = normalise(text)
-    presumed = _presumed_entities(text, profile)
+    presumed = _presumed_entities(text, profile, language)
     exact = any(entity.kind in {EntityKind.QUOTED, EntityKind.CODE} for entity, *_ in presumed)
     kind = question_kind(search_text, exact=exact)
     lexical, semantic = _weights(kind, settings)
@@ -78,13 +80,14 @@ def analyse(
         terms=_terms(search_text, profile, analysed_as(language)),
         tags={facet.name: values for facet in profile.facets if (values := matcher(facet)(search_text))},
         entities=presumed,
-        quantities=_presumed_quantities(text),
+        quantities=_presumed_quantities(text, language),
         unused=(),
         document_types=tuple(types),
         types_asked=any(types.values()),
         alpha_lexical=lexical,
         alpha_semantic=semantic,
         language=language,
+        languages=tuple(dict.fromkeys((language, *languages[:_MOST_LANGUAGES]))),
     )
 
 
@@ -155,12 +158,12 @@ def synonyms_of(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) 
     }
 
 
-def _presumed_entities(text: str, profile: Profile) -> tuple[tuple[Entity, ...], ...]:
+def _presumed_entities(text: str, profile: Profile, language: str) -> tuple[tuple[Entity, ...], ...]:
     """Return the entities and the values of presumed facets in the question, each followed by its synonyms."""
     synonyms = synonyms_of(profile.facets, profile.synonyms)
     presumed = {
         (name := fold(entity.text)): (entity, *map(name_entity, synonyms.get(singular(name), ())))
-        for entity in entities(text)
+        for entity in entities(text, language)
     }
     for facet in profile.facets:
         for value in mentioned_values(facet, text) if facet.presumed else ():
@@ -198,18 +201,20 @@ def _named_by(patterns: Iterable[re.Pattern[str]], folded: str) -> bool:
     )
 
 
-def _presumed_quantities(text: str) -> tuple[Quantity, ...]:
+def _presumed_quantities(text: str, language: str) -> tuple[Quantity, ...]:
     """Return the quantities that the question assumes the corpus states.
 
     `May a fence be 12 feet high?` and `What if it rains 20 mm?` ask about a quantity; they do not presume it. A
     question about where something is stated presumes all its quantities.
     """
     folded = fold(text)
-    if not folded.strip() or folded.split()[0] in POLAR_OPENERS:
+    if not folded.strip() or (language == "en" and folded.split()[0] in POLAR_OPENERS):
         return ()
     if _LOCATION.search(folded):
-        return quantities(text)
-    return tuple(quantity for quantity in quantities(text) if not _is_supposed(fold(text[: quantity.span.start])))
+        return quantities(text, language)
+    return tuple(
+        quantity for quantity in quantities(text, language) if not _is_supposed(fold(text[: quantity.span.start]))
+    )
 
 
 _OF_A_CLAUSE = frozenset({"when", "whenever", "with"})

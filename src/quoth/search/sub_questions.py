@@ -48,6 +48,8 @@ _OF = re.compile(r"(?:^|\s)(?P<before>[a-z][\w-]*)\s+(?:of|for|about|under)\s+(?
 
 def sub_questions_of(analysis: Analysis, *, profile: Profile, settings: RetrievalSettings) -> tuple[SubQuestion, ...]:
     """Return the sub-questions in the order asked; empty when the question asks for a single thing."""
+    if analysis.language != "en":  # what joins clauses is known for English alone
+        return ()
     text = glued(analysis.search_text)
     separate = tuple(map(unglued, clauses(text)))
     members = (

@@ -230,6 +230,8 @@ class Analysis:
     alpha_semantic: float
     language: str
     """The code of the question's language; when unsure, of the language that most of the index is in."""
+    languages: tuple[str, ...]
+    """That language, and the most common ones of the index: what quotes may be written in."""
 
 
 @dataclass(frozen=True, slots=True)
