@@ -41,6 +41,12 @@ def spans(pattern: str, text: str, *, regex: bool = False, near: int | None = No
         ("été", unicodedata.normalize("NFD", "Été"), [unicodedata.normalize("NFD", "Été")]),
         (unicodedata.normalize("NFD", "été"), "Été", ["Été"]),
         ("ete", unicodedata.normalize("NFD", "été"), []),
+        ("İSTANBUL", "istanbul'da", ["istanbul"]),
+        ("الجامعة", "الْجَامِعَة الجـامعة", ["الْجَامِعَة", "الجـامعة"]),
+        ("الْأَمريكية", "الامريكية", ["الامريكية"]),
+        ("שלום", "שָׁלוֹם", ["שָׁלוֹם"]),
+        ("대학", "서울의 대학교에서", ["대학"]),
+        ("țară", "ţară ŢARĂ tara", ["ţară", "ŢARĂ"]),
         ("农业", "发展农业生产", ["农业"]),
         ("ข้าว", "ปลูกข้าวนา", ["ข้าว"]),
         ("हिन्दी", "हिन्दी में", ["हिन्दी"]),
@@ -81,6 +87,7 @@ def test_case_counts_when_it_is_asked_to() -> None:
 
     assert spans("BT", text, case=True) == ["BT"]
     assert spans("strasse", text, case=True) == []
+    assert spans("شدة", "شِدّة", case=True) == []
     assert spans("field", text, case=True) == ["ﬁeld"]
 
 

@@ -54,6 +54,8 @@ _MARKS = "".join(
     for mark in map(chr, range(0x300, 0x1E00))
     if unicodedata.category(mark) in {"Mn", "Mc"} and not _SIGN.match(mark)
 )
+INSIDE_WORDS = _MARKS + _THAI
+"""Characters, as inside a set of a regular expression, that belong to words and that `\\w` does not hold."""
 _RUN = rf"(?:[^\W_{_SIGNS}]|[{_MARKS}])+"
 QUESTION_WORD = re.compile(rf"[^\W_](?:[\w{_SIGNS}{_MARKS}'./%°&+-]*[\w{_SIGNS}{_MARKS}%])?")
 """A word as a question writes it, with the signs inside it."""

@@ -60,7 +60,9 @@ def _unused_runs(text: str, used: Mapping[str, bool]) -> Iterator[str]:
         size = gram_length(run[0])
         places = [at for at in range(len(run[0]) - size + 1) if used.get(run[0][at : at + size]) is False]
         for first, last in _stretches(places):
-            start, end = first + size - 1, last + 1
+            # Where a function word was cut out, no other word stands beside this one.
+            start = first + (size - 1) * (run[0][first - 1 : first - 1 + size] in used if first else 0)
+            end = last + (1 if run[0][last + 1 : last + 1 + size] in used else size)
             if end - start >= 2 * (size - 1):
                 yield run[0][start:end]
 
