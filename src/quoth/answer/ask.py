@@ -76,7 +76,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
             supporting={item.sentence.id for item in found.ranked if tests.supports(item)},
             near={item.sentence.id for item in found.ranked if tests.complements(item)},
         ),
-        settings=settings.selection,
+        settings=replace(settings.selection, min_share=min(settings.selection.min_share, engine.thresholds.share)),
     )
     conflicts = _conflicts(found, analysis, reader=reader, engine=engine)
     selection = with_both_sides(selection, conflicts, found.ranked)

@@ -34,6 +34,8 @@ class Thresholds:
     support: float
     quote: float
     context: float
+    share: float = 1.0
+    """The most that `selection.min_share` may be: without the reader it is less sure which sentence is the best."""
 
 
 _WITH_READER = {
@@ -47,9 +49,9 @@ _WITHOUT_READER = {
     "eager": Thresholds(answer=0.15, support=0.2, quote=0.2, context=0.2),
 }
 _IN_OTHER_LANGUAGES = {
-    "careful": Thresholds(answer=0.65, support=0.3, quote=0.4, context=0.1),
-    "balanced": Thresholds(answer=0.5, support=0.15, quote=0.3, context=0.05),
-    "eager": Thresholds(answer=0.35, support=0.1, quote=0.2, context=0.03),
+    "careful": Thresholds(answer=0.65, support=0.1, quote=0.1, context=0.03, share=0.3),
+    "balanced": Thresholds(answer=0.5, support=0.05, quote=0.05, context=0.02, share=0.3),
+    "eager": Thresholds(answer=0.35, support=0.02, quote=0.02, context=0.01, share=0.3),
 }
 
 
@@ -116,6 +118,7 @@ class Engine:
             support=preset.support if given.support_score is None else given.support_score,
             quote=preset.quote if given.support_score is None else given.support_score,
             context=preset.context,
+            share=preset.share,
         )
 
     @property
