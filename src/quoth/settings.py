@@ -117,9 +117,15 @@ class DecisionSettings:
     support_score: float | None = _between(0, 1, None)
 
 
+AUTO = "auto"
+ENGLISH_MODEL = "all-MiniLM-L6-v2"
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """`path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
+    """The model `auto` is that of the index; for a new index `wiring.for_documents` chooses it.
+
+    `path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
 
     The prefixes stand in front of every question and every sentence; None takes those that the model's files name.
     The `device` `cuda` needs a GPU and the package `onnxruntime-gpu`. The fields from `dimension` on are for the
@@ -127,7 +133,7 @@ class EmbeddingSettings:
     """
 
     provider: str = _one_of("onnx", "openai", default="onnx")
-    model_name: str = "all-MiniLM-L6-v2"
+    model_name: str = "auto"
     path: str | None = None
     download: bool = False
     query_prefix: str | None = None
@@ -245,6 +251,11 @@ class EvidenceSettings:
     questions: int = _between(0, 10**12, 0)
     made_for: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def language(self) -> str | None:
+        """The language of the questions that the weights were fitted to, where it is not English."""
+        return self.made_for.get("language") if self.sentence else None
+
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSettings:
@@ -263,6 +274,11 @@ class CalibrationSettings:
     answered: int = _between(0, 10**12, 0)
     wrong: int = _between(0, 10**12, 0)
     made_for: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def language(self) -> str | None:
+        """The language of the questions that it was made with, where it is not English."""
+        return self.made_for.get("language") if self.threshold is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +307,8 @@ class Settings:
             del values[section]
         for name in ("threads", "device", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
             del values["embedding"][name]
+        if self.embedding.model_name == AUTO:
+            values["embedding"]["model_name"] = ENGLISH_MODEL
         for name in ("seconds", "retries", "key_variable", "prompt_price", "completion_price"):
             del values["llm"][name]
         del values["rerank"]["download"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,18 +19,25 @@ _BEST = 3
 
 
 def confidence_of(
-    ranked: Sequence[Ranked], *, analysis: Analysis, encoded: EncodedQuestion, doubts: Doubts, model: Logistic | None
+    ranked: Sequence[Ranked],
+    *,
+    analysis: Analysis,
+    encoded: EncodedQuestion,
+    doubts: Doubts,
+    model: Logistic | None,
+    more: Mapping[str, float] = MappingProxyType({}),
 ) -> Confidence:
     """Return the confidence from ranked sentences in any order; without a model or support, the best fused score.
 
-    The best fused score has no `terms`: it says nothing of the doubts.
+    The best fused score has no `terms`: it says nothing of the doubts. `more` are features beside those of every
+    language.
     """
     if model is None or any(candidate.support is None or candidate.support.log_odds is None for candidate in ranked):
         best = max((candidate.fused for candidate in ranked), default=0.0)
         return Confidence(best, {"fused": best}, {})
     if not ranked:
         return Confidence(0.0, {}, {})
-    features = answer_features(ranked, analysis, encoded) | doubts.features
+    features = answer_features(ranked, analysis, encoded) | doubts.features | dict(more)
     terms = {"intercept": model.intercept, **model.terms(features)}
     return Confidence(round(logistic(sum(terms.values())), 6), features, terms)
 

@@ -146,6 +146,7 @@ def summary_lines(report: IngestReport, index: str) -> Iterator[str]:
     if report.ignored:
         others = ", ".join(f"{count} {ending}" for ending, count in sorted(report.ignored.items()))
         yield f"left out files of other formats: {others}"
+    yield from report.advice
     info = report.info
     yield (
         f"{len(report.written)} documents read, {report.unchanged} unchanged; the index at {index} holds "

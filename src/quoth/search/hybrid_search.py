@@ -16,6 +16,7 @@ from quoth.protocols import Embedder, Reader
 from quoth.search.boosts import boost
 from quoth.search.engine import Engine
 from quoth.search.fusion import ROUND, SearchResult, fuse, merge
+from quoth.search.language_pairs import LanguagePair, in_english, judged
 from quoth.search.logistic import CLEAR, Scale
 from quoth.search.reranking import rerank
 from quoth.types import Analysis, EncodedQuestion, Filters, Query, QuestionTokens, Ranked, Vectors
@@ -97,11 +98,15 @@ def search_within(
 def read_best(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:
     """Let the cross-encoder judge the best sentences, and keep only those; return `result` when there is none."""
     sentence_reader, evidence = engine.sentence_reader, engine.evidence_for(result.encoded)
+    if engine.pair is not LanguagePair.ENGLISH and evidence is not None:
+        return replace(result, ranked=_boosted(judged(result.ranked, evidence), analysis, reader=reader, engine=engine))
     if sentence_reader is None or evidence is None:
         return result
-    judged = sentence_reader.judge(result.ranked, question=result.encoded.text, reader=reader, model=evidence.sentence)
+    read = sentence_reader.judge(
+        in_english(result.ranked, reader), question=result.encoded.text, reader=reader, model=evidence.sentence
+    )
     notes = (*result.notes, *sentence_reader.notes)
-    return replace(result, ranked=_boosted(judged, analysis, reader=reader, engine=engine), notes=notes)
+    return replace(result, ranked=_boosted(read, analysis, reader=reader, engine=engine), notes=notes)
 
 
 def rerank_with_llm(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:
@@ -139,10 +144,13 @@ def encode_question(text: str, *, embedder: Embedder | None, reader: Reader) -> 
 def token_weights(text: str, tokens: QuestionTokens | None, reader: Reader) -> Vectors:
     """Return one weight for each token, 1 in sum: the rarer a word is in the corpus, the more it tells.
 
-    The tokens of a word share its weight, and punctuation has none.
+    A model that knows what its tokens count for is taken at its word: in a corpus in another language every word is
+    rare. The tokens of a word share its weight, and punctuation has none.
     """
     if tokens is None:
         return np.empty(0, dtype=np.float32)
+    if tokens.weights is not None:
+        return _shares(tokens.weights)
     window = max((end for _, end in tokens.spans), default=0)  # the model reads no further
     words = list(takewhile(lambda word: word.start() < window, _WORD.finditer(text)))
     frequencies = reader.frequencies([word.group() for word in words])
@@ -151,5 +159,9 @@ def token_weights(text: str, tokens: QuestionTokens | None, reader: Reader) -> V
         of_word = [at for at, (begin, _) in enumerate(tokens.spans) if word.start() <= begin < word.end()]
         rarity = math.log(1 + reader.info.sentences / (frequencies[word.group()] + 0.5))
         weights[of_word] = rarity / max(1, len(of_word))
+    return _shares(weights)
+
+
+def _shares(weights: Vectors) -> Vectors:
     total = float(weights.sum())
     return weights / total if total else np.full(len(weights), 1 / max(1, len(weights)), dtype=np.float32)

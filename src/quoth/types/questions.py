@@ -119,12 +119,13 @@ class QuestionTokens:
     """The tokens of a question, ready for late interaction.
 
     `spans` are the positions of the tokens in the search text. The similarity of token `i` to a stored token is
-    `offsets[i] + slopes[i] @ codes`.
+    `offsets[i] + slopes[i] @ codes`. `weights` say what each token counts for, where the model knows it by itself.
     """
 
     spans: tuple[tuple[int, int], ...]
     slopes: Vectors
     offsets: Vectors
+    weights: Vectors | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
