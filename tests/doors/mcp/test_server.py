@@ -270,7 +270,8 @@ def test_a_follow_up_says_how_it_was_understood(small: SmallCorpus) -> None:
     answer = tools.ask(quoth, {"question": "why?", "previous": [question]})
 
     assert answer["question"] == "why?"
-    assert tool_texts.answer_texts(answer)[0].startswith("Understood as: Why do we sow canola at 2.5 cm into moist soil?\n")
+    (said,) = tool_texts.answer_texts(answer)
+    assert said.startswith("Understood as: Why do we sow canola at 2.5 cm into moist soil?\n")
     assert "understood" not in tools.ask(quoth, {"question": question, "previous": ["How deep?"]})
 
 
