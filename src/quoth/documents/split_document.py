@@ -66,6 +66,10 @@ class ExtractedFile:
     fingerprint: str
 
 
+_STATES_FIELDS = frozenset({"json", "jsonl"})
+"""Formats whose properties somebody wrote for this document; elsewhere a program or a template may have set them."""
+
+
 def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
     """Return the document with its metadata, tagged sentences and passages.
 
@@ -81,7 +85,7 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
         )
     except SettingsError as error:
         raise UnreadableFile(file.doc_id, str(error).removeprefix(f"{file.doc_id}: "), hint=error.hint) from error
-    outside = {*extracted.fields, *stated}
+    outside = {*extracted.fields, *stated, *(extract.properties if file.format in _STATES_FIELDS else ())}
     recognised = None if described.language and "language" in outside else _language(extract.text, unsplit)
     if recognised and recognised != described.language_code:
         described = replace(described, language=recognised)
