@@ -119,6 +119,7 @@ def _patterns(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     # Where words stand without blanks, a number and a unit end between any two signs of the script.
     edge, behind = (r"[0-9A-Za-z_]", r"(?![A-Za-z0-9_])") if rules.solid or not rules.starters else (r"\w", r"(?!\w)")
     behind = r"(?![A-Za-z0-9_])" if code == "ko" else behind
+    behind += r"(?!\s(?:1\d|20)\d\d(?!\d))"  # a year: of `tháng 10 năm 1990`, ten is no number of years
     ending = "" if rules.solid else r"\w{0,4}"
     unit = rf"(?:(?i:{long}){ending}|(?:{short}))\.?|[€$£]"
     between = "|".join(map(re.escape, rules.between)) or "-"
