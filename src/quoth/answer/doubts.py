@@ -11,7 +11,7 @@ from quoth.language.entities import is_numbered, mentions, word_occurs
 from quoth.language.opposites import opposed_words
 from quoth.language.quantities import quantities_in, same_quantity
 from quoth.language.rarity import STRANGE, TELLING, rarity
-from quoth.language.stems import analyses_of
+from quoth.language.stems import word_languages
 from quoth.language.words import fold, singular
 from quoth.protocols import Reader
 from quoth.search.question_analysis import name_entity
@@ -155,7 +155,7 @@ def _is_known(entity: Entity, text: str, folded: str, reader: Reader, languages:
 
 def in_corpus(entity: Entity, reader: Reader) -> bool:
     terms = [" ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text]
-    if any(analyses_of(reader.info)):
+    if any(word_languages(reader.info)):
         terms.append(entity.text)  # what folding makes of a word has another stem in some languages
     return any(reader.frequencies(terms).values())
 

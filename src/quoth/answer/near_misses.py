@@ -17,7 +17,7 @@ from quoth.language.asked_quantities import asked_dimensions
 from quoth.language.entities import entities, mentions, word_occurs
 from quoth.language.quantities import quantities, quantities_in, same_quantity
 from quoth.language.rarity import TELLING, rarity
-from quoth.language.stems import UNSPACED, analysed_as, index_stems
+from quoth.language.stems import UNSPACED, index_stems, word_language
 from quoth.language.words import fold, listed
 from quoth.protocols import Reader
 from quoth.search.question_analysis import mentioned_values
@@ -125,7 +125,7 @@ def _only_quantity(text: str, dimensions: Iterable[str]) -> str | None:
 def _words_not_in(about: str, reader: Reader, analysis: Analysis) -> list[str]:
     """Return the telling words of the question that, like all their synonyms, are absent from a text; rarest first."""
     telling = [group for group in analysis.terms if rarity(group[0], analysis.language) >= TELLING]
-    if language := analysed_as(analysis.language):
+    if language := word_language(analysis.language):
         # N-grams are no words to name.
         held = set(index_stems(about, language))
         absent = [
