@@ -217,7 +217,7 @@ def answer_model(asked: Sequence[Asked], names: Sequence[str], of_sentences: Log
 
 
 def features_of(one: Asked, of_sentences: Logistic, best: int = 1) -> tuple[dict[str, float], bool]:
-    """Return the features of an answer under a model for sentences, and whether one of its `best` sentences is right."""
+    """Return the features of an answer under a model for sentences, and whether one of the `best` is right."""
     judged = [judged_by(of_sentences, ranked) for ranked in one.trace.ranked]
     features = answer_features(judged, one.trace.analysis, one.trace.encoded)
     known = one.trace.confidence.features
