@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from quoth.language.stems import (
     UNSPACED,
-    analysed_as,
-    analyses_of,
-    analysis_in,
     grams,
     index_stems,
     plain_form,
     stemmed_words,
+    word_language,
+    word_language_in,
+    word_languages,
 )
 from quoth.types import IndexInfo, ModelIdentity
 
@@ -105,7 +105,7 @@ def test_threads_stem_alike() -> None:
     [("en", ""), ("en-GB", ""), (None, ""), ("und", ""), ("de-AT", "de"), ("nb", "no"), ("zh_Hant", "zh")],
 )
 def test_english_and_the_unknown_are_left_to_another(tag: str | None, code: str) -> None:
-    assert analysed_as(tag) == code
+    assert word_language(tag) == code
 
 
 def test_an_index_lists_its_analyses_the_most_common_first() -> None:
@@ -113,5 +113,9 @@ def test_an_index_lists_its_analyses_the_most_common_first() -> None:
         3, 1, "", ModelIdentity("m", "1", "fp32", 8), "general", "", 9, 9, (("de", 4), ("en", 2), ("nb", 1))
     )
 
-    assert analyses_of(info) == ("", "de", "no")
-    assert (analysis_in(info, "de-CH"), analysis_in(info, None), analysis_in(info, "tr")) == ("de", "", "")
+    assert word_languages(info) == ("", "de", "no")
+    assert (word_language_in(info, "de-CH"), word_language_in(info, None), word_language_in(info, "tr")) == (
+        "de",
+        "",
+        "",
+    )

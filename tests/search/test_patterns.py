@@ -42,6 +42,7 @@ def spans(pattern: str, text: str, *, regex: bool = False, near: int | None = No
         (unicodedata.normalize("NFD", "été"), "Été", ["Été"]),
         ("ete", unicodedata.normalize("NFD", "été"), []),
         ("İSTANBUL", "istanbul'da", ["istanbul"]),
+        ("\ufa15", "\ufa15 \u51de", 2),
         ("الجامعة", "الْجَامِعَة الجـامعة", ["الْجَامِعَة", "الجـامعة"]),
         ("الْأَمريكية", "الامريكية", ["الامريكية"]),
         ("שלום", "שָׁלוֹם", ["שָׁלוֹם"]),

@@ -805,14 +805,14 @@ class StoreContract:
     def test_scores_in_several_languages_are_one_measure(self, new_store: NewStore) -> None:
         store = new_store()
         write(store, MIXED)
-        analyses = ("de", "", "th", "zh")  # by number of documents
+        languages = ("de", "", "th", "zh")  # by number of documents
         counted = [
-            Counter(stems_of(sentence.search_text, analysis))
-            for document, analysis in zip(MIXED, ("", "de", "de", "zh", "th"), strict=True)
+            Counter(stems_of(sentence.search_text, language))
+            for document, language in zip(MIXED, ("", "de", "de", "zh", "th"), strict=True)
             for sentence in document.sentences
         ]
         words = (("Newton",), ("Universitäten", "大学"), ("kg/ha",), ("unheard",), ("ปี 19",))
-        groups = asked(words, analyses)
+        groups = asked(words, languages)
         held = {variant: sum(set(variant) <= set(counts) for counts in counted) for variant in lookups(groups)}
         terms = sum(counts.total() for counts in counted)
         scorer = Scorer(weights(groups, held, evidence=len(counted), terms=terms))
@@ -820,9 +820,9 @@ class StoreContract:
             assert reader.info.languages == ("de", "en", "th", "zh")
         found = by_text(search(store, Query(None, words, 50, NO_FILTERS)))
 
-        for document, analysis in zip(MIXED, ("", "de", "de", "zh", "th"), strict=True):
+        for document, language in zip(MIXED, ("", "de", "de", "zh", "th"), strict=True):
             for sentence in document.sentences:
-                expected = scorer.share(sentence.search_text, analysis)
+                expected = scorer.share(sentence.search_text, language)
                 score = found[sentence.text].lexical if sentence.text in found else 0.0
                 assert score == pytest.approx(expected, abs=2e-6), sentence.text
         assert len(found) == 6

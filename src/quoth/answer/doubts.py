@@ -11,6 +11,7 @@ from quoth.language.entities import is_numbered, mentions, word_occurs
 from quoth.language.opposites import opposed_words
 from quoth.language.quantities import quantities_in, same_quantity
 from quoth.language.rarity import STRANGE, TELLING, rarity
+from quoth.language.stems import word_languages
 from quoth.language.words import fold, singular
 from quoth.protocols import Reader
 from quoth.search.language_pairs import ENGLISH
@@ -167,8 +168,10 @@ def _is_known(entity: Entity, text: str, folded: str, reader: Reader, languages:
 
 
 def in_corpus(entity: Entity, reader: Reader) -> bool:
-    term = " ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text
-    return reader.frequencies([term])[term] > 0
+    terms = [" ".join(entity.words) if entity.kind is not EntityKind.DATE else entity.text]
+    if any(word_languages(reader.info)):
+        terms.append(entity.text)  # what folding makes of a word has another stem in some languages
+    return any(reader.frequencies(terms).values())
 
 
 def _unstated_quantities(analysis: Analysis, sources: Sources) -> Iterator[str]:

@@ -16,6 +16,7 @@ from quoth.language.asked_quantities import asked_dimensions
 from quoth.language.entities import entities, mentions, word_occurs
 from quoth.language.quantities import quantities, quantities_in, same_quantity
 from quoth.language.rarity import TELLING, rarity
+from quoth.language.stems import UNSPACED, index_stems, word_language
 from quoth.language.words import fold, listed
 from quoth.protocols import Reader
 from quoth.search.question_analysis import mentioned_values
@@ -108,12 +109,21 @@ def _only_quantity(text: str, dimensions: Iterable[str]) -> str | None:
 
 def _words_not_in(about: str, reader: Reader, analysis: Analysis) -> list[str]:
     """Return the telling words of the question that, like all their synonyms, are absent from a text; rarest first."""
-    folded = fold(about)
-    absent = [
-        group
-        for group in analysis.terms
-        if rarity(group[0], analysis.language) >= TELLING
-        and not any(all(word_occurs(folded, word, EntityKind.NAME) for word in fold(term).split()) for term in group)
-    ]
+    telling = [group for group in analysis.terms if rarity(group[0], analysis.language) >= TELLING]
+    if language := word_language(analysis.language):
+        # N-grams are no words to name.
+        held = set(index_stems(about, language))
+        absent = [
+            group
+            for group in telling
+            if not UNSPACED.match(group[0]) and not any(held.issuperset(index_stems(term, language)) for term in group)
+        ]
+    else:
+        folded = fold(about)
+        absent = [
+            group
+            for group in telling
+            if not any(all(word_occurs(folded, word, EntityKind.NAME) for word in fold(term).split()) for term in group)
+        ]
     frequencies = reader.frequencies([group[0] for group in absent])
     return [group[0] for group in sorted(absent, key=lambda group: frequencies[group[0]])][:_MOST_WORDS]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from quoth.errors import IndexFault, ShardLost
-from quoth.language.stems import analyses_of
+from quoth.language.stems import word_languages
 from quoth.protocols import Neighbours, Reader
 from quoth.stores.query_terms import Variant, variants
 from quoth.stores.sharded import bm25
@@ -235,8 +235,8 @@ class RemoteReader:
         raise NotImplementedError("a shard alone is not searched")
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        analyses = analyses_of(self.info)
-        counts = self._shard.holding([variants(term, analyses) for term in terms])
+        languages = word_languages(self.info)
+        counts = self._shard.holding([variants(term, languages) for term in terms])
         return dict(zip(terms, counts, strict=True))
 
     def document(self, doc_id: str) -> Document | None:

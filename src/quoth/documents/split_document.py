@@ -66,6 +66,10 @@ class ExtractedFile:
     fingerprint: str
 
 
+_STATING_FORMAT = "json"
+"""Its language is a field that somebody named; elsewhere a program or a template may have set it."""
+
+
 def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
     """Return the document with its metadata, tagged sentences and passages.
 
@@ -82,7 +86,8 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
     except SettingsError as error:
         raise UnreadableFile(file.doc_id, str(error).removeprefix(f"{file.doc_id}: "), hint=error.hint) from error
     outside = {*extracted.fields, *stated}
-    recognised = None if described.language and "language" in outside else _language(extract.text, unsplit)
+    settled = described.language and ("language" in outside or file.format == _STATING_FORMAT)
+    recognised = None if settled else _language(extract.text, unsplit)
     if recognised and recognised != described.language_code:
         described = replace(described, language=recognised)
     regions = split_regions(extract.text, unsplit, language=described.language_code)

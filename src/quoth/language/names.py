@@ -77,9 +77,9 @@ def _names(question: str, rules: Conventions) -> Iterator[tuple[tuple[int, int],
 
     Where nouns are capitalised, a name must have two words or be in capitals.
     """
-    if question.isupper():
-        return
     cased = bool(rules.starters) and not rules.solid
+    if cased and question.isupper():
+        return
     capitalised = list((_WORD if cased else _LATIN_WORD).finditer(question))
     for run in _runs(question, capitalised, rules):
         if _START.search(question[: run[0].start()]) and cased and not _in_capitals(run[0][0]):

@@ -119,13 +119,14 @@ def _patterns(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     # Where words stand without blanks, a number and a unit end between any two signs of the script.
     edge, behind = (r"[0-9A-Za-z_]", r"(?![A-Za-z0-9_])") if rules.solid or not rules.starters else (r"\w", r"(?!\w)")
     behind = r"(?![A-Za-z0-9_])" if code == "ko" else behind
+    behind += r"(?!\s(?:1\d|20)\d\d(?!\d))"  # a year: of `tháng 10 năm 1990`, ten is no number of years
     ending = "" if rules.solid else r"\w{0,4}"
     unit = rf"(?:(?i:{long}){ending}|(?:{short}))\.?|[€$£]"
     between = "|".join(map(re.escape, rules.between)) or "-"
     to = rf"(?:[^\S\r\n]?[-–—~～]|\s?(?:{between}))\s?"
     span = rf"(?P<low>{_BELOW_ZERO}{_NUMBER})(?:{to}(?P<high>{_BELOW_ZERO}{_NUMBER}))?"
     per = rf"(?P<unit>{unit})(?:\s?/\s?(?P<per>{unit}))?{behind}"
-    after = rf"(?<!{edge})(?<![.,/月월])(?<![A-Za-z]-){span}(?:\s|-)?{per}"
+    after = rf"(?<!{edge})(?<![.,/月월])(?<![月월]\s)(?<![A-Za-z]-){span}(?:\s|-)?{per}"
     before = rf"(?<!{edge})(?P<unit>[$€£%]|pH\b)\s?{span}(?![{edge[1:-1] if edge[0] == '[' else edge}%])"
     return re.compile(after), re.compile(before)
 

@@ -41,6 +41,8 @@ _VOWELS = (
     (re.compile("[\u05d0-\u05ea]"), "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]*"),
 )
 """Vowels that few texts write behind the letters of Arabic and Hebrew, and the sign that stretches Arabic words."""
+_COMPATIBLE = re.compile("[\uf900-\ufaff\U0002f800-\U0002fa1f]")
+"""Chinese signs that normal forms put another sign in the place of; a text may have either."""
 _VOWEL = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -54,9 +56,12 @@ def spelling(word: str, *, case: bool, marks: bool = True) -> str:
 
     With `case`, upper and lower case are different. Without `marks`, no accent is a mark of its own.
     """
-    composed = unicodedata.normalize("NFC", word)
+    composed = "".join(
+        part if _COMPATIBLE.fullmatch(part) else unicodedata.normalize("NFC", part)
+        for part in re.split(f"({_COMPATIBLE.pattern})", word)
+    )
     if not case:  # vowels of its own would be looked for in every text
-        composed = _VOWEL.sub("", composed).replace("\u0130", "i")
+        composed = (_VOWEL.sub("", composed) or composed).replace("\u0130", "i")
     folded = composed if case else composed.casefold()
     parts: list[str] = []
     at = 0
@@ -120,6 +125,8 @@ def _any_of(characters: str) -> str:
 def _cases(letter: str) -> str:
     """Return every character that is `letter` without case, itself first."""
     forms = dict.fromkeys([letter, letter.upper(), letter.title(), *_folds().get(letter, ())])
+    if _COMPATIBLE.match(letter):
+        forms[unicodedata.normalize("NFC", letter)] = None
     forms |= dict.fromkeys(_DOTTED.get(letter, "") + _ALIKE.get(letter, ""))
     forms |= dict.fromkeys(other.upper() for other in _ALIKE.get(letter, ""))
     return "".join(form for form in forms if len(form) == 1)

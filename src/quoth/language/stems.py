@@ -73,30 +73,30 @@ _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}([.,])\d{3}(?:\1\d{3})*(?!\d|\1\d)")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
-def analysed_as(language: str | None) -> str:
+def word_language(language: str | None) -> str:
     """Return the code of a language whose words this module makes; `""` for what is left to `terms`."""
     code = primary_language(language) or ""
     return "" if code in _LIKE_ENGLISH else _VARIETIES.get(code, code)
 
 
-def analyses_of(info: IndexInfo) -> tuple[str, ...]:
+def word_languages(info: IndexInfo) -> tuple[str, ...]:
     """Return the languages whose words the documents of an index have, the most common one first.
 
     `""` stands for English, and for documents of an unknown language.
     """
     counts = Counter({"": info.documents - sum(count for _, count in info.language_counts)})
     for code, count in info.language_counts:
-        counts[analysed_as(code)] += count
-    found = sorted((-count, analysis) for analysis, count in counts.items() if count > 0)
-    return tuple(analysis for _, analysis in found) or ("",)
+        counts[word_language(code)] += count
+    found = sorted((-count, language) for language, count in counts.items() if count > 0)
+    return tuple(language for _, language in found) or ("",)
 
 
-def analysis_in(info: IndexInfo, tag: str | None) -> str:
-    """Return the one of `analyses_of` that a document of this language has.
+def word_language_in(info: IndexInfo, tag: str | None) -> str:
+    """Return the one of `word_languages` that a document of this language has.
 
     A language that `info` does not know was of no account when the index was made.
     """
-    return analysed_as(tag) if primary_language(tag) in info.languages else ""
+    return word_language(tag) if primary_language(tag) in info.languages else ""
 
 
 def stemmed_words(text: str, language: str) -> list[Word]:

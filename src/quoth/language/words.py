@@ -15,10 +15,15 @@ import msgspec
 
 from quoth.types import unbroken
 
-_MARKS = re.compile(r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+# With the vowel signs of Hebrew and Arabic, which are written or left out, and what only stretches a word.
+_MARKS = re.compile(
+    r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c7\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff"
+    r"\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
 # Letters that are variants of a plain one but do not decompose to it.
 _PLAIN = str.maketrans(
     {"ı": "i", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "’": "'", "‘": "'", "‐": "-", "‑": "-"}
+    | {"ى": "ي", "ی": "ي", "ک": "ك"}
 )
 
 

@@ -15,7 +15,7 @@ from quoth.language.entities import entities
 from quoth.language.function_words import asked_words
 from quoth.language.quantities import quantities
 from quoth.language.recognition import language_of
-from quoth.language.stems import analysed_as
+from quoth.language.stems import word_language
 from quoth.language.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS, fold, singular
 from quoth.settings import RetrievalSettings
 from quoth.types import Analysis, Entity, EntityKind, Filters, Quantity, Question, QuestionKind
@@ -77,7 +77,7 @@ def analyse(
         question=question,
         search_text=search_text,
         kind=kind,
-        terms=_terms(search_text, profile, analysed_as(language)),
+        terms=_terms(search_text, profile, word_language(language)),
         tags={facet.name: values for facet in profile.facets if (values := matcher(facet)(search_text))},
         entities=presumed,
         quantities=_presumed_quantities(text, language),

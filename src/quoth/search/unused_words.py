@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quoth.domain.publications import within_publications
 from quoth.language.rarity import is_english, rarity
-from quoth.language.stems import UNSPACED, analysed_as, analyses_of, gram_length
+from quoth.language.stems import UNSPACED, gram_length, word_language, word_languages
 from quoth.language.terms import words
 from quoth.language.words import fold, regular_bases, singular
 from quoth.protocols import Reader
@@ -20,8 +20,8 @@ def with_unused_words(analysis: Analysis, reader: Reader) -> Analysis:
     Words of what the question presumes otherwise (codes, dates, quoted names, values of facets) are left to that. There
     are none in a language that no document is in: its words are missing because they are foreign.
     """
-    language = analysed_as(analysis.language)
-    if language not in analyses_of(reader.info) or not (language or is_english(analysis.search_text)):
+    language = word_language(analysis.language)
+    if language not in word_languages(reader.info) or not (language or is_english(analysis.search_text)):
         return analysis
     others = [group for group in analysis.entities if not _is_written_name(group[0])]
     unused = [word for word in _unused(analysis, reader) if not any(_has(group[0], _forms(word)) for group in others)]
@@ -36,7 +36,7 @@ def names_of_unused_words(analysis: Analysis) -> tuple[tuple[Entity, ...], ...]:
 
 def _unused(analysis: Analysis, reader: Reader) -> Iterator[str]:
     groups = [group for group in analysis.terms if rarity(group[0], analysis.language) > 0]
-    if not analysed_as(analysis.language):
+    if not word_language(analysis.language):
         groups = [(*group, *regular_bases(fold(group[0]))) for group in groups]
     counts = reader.frequencies([word for group in groups for word in group])
     filters = analysis.question.filters

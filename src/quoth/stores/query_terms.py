@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import tantivy
 
-from quoth.language.stems import STEMS_VERSION, analysed_as, index_stems, stemmed_words
+from quoth.language.stems import STEMS_VERSION, index_stems, stemmed_words, word_language
 from quoth.language.terms import ANALYSIS_VERSION, index_terms, words
 
 Variant: TypeAlias = tuple[str, ...]
@@ -31,7 +31,7 @@ def stemmer() -> tantivy.TextAnalyzer:
 
 def analysis_version(languages: Collection[str]) -> int:
     """Return the version of what makes the words of documents in these languages."""
-    return WITH_OTHERS if any(map(analysed_as, languages)) else ANALYSIS_VERSION
+    return WITH_OTHERS if any(map(word_language, languages)) else ANALYSIS_VERSION
 
 
 PER_VERSION = 1_000
@@ -39,35 +39,35 @@ WITH_OTHERS = PER_VERSION * STEMS_VERSION + ANALYSIS_VERSION
 """The version of an index that holds documents in languages other than English."""
 
 
-def stems_of(search_text: str, analysis: str) -> Sequence[str]:
-    """Return the stems that full text indexes of a sentence in a language of `analyses_of`, in any order."""
-    if analysis:
-        return index_stems(search_text, analysis)
+def stems_of(search_text: str, language: str) -> Sequence[str]:
+    """Return the stems that full text indexes of a sentence in a language of `word_languages`, in any order."""
+    if language:
+        return index_stems(search_text, language)
     found: Sequence[str] = stemmer().analyze(index_terms(search_text))
     return found
 
 
-def asked(groups: Sequence[Sequence[str]], analyses: Sequence[str]) -> tuple[tuple[Variant, ...], ...]:
+def asked(groups: Sequence[Sequence[str]], languages: Sequence[str]) -> tuple[tuple[Variant, ...], ...]:
     """Return the variants of each group, which is a word and its synonyms: each group once, and none without words."""
-    found = dict.fromkeys(_group_variants(group, analyses) for group in groups[:_MAX_GROUPS])
+    found = dict.fromkeys(_group_variants(group, languages) for group in groups[:_MAX_GROUPS])
     return tuple(filter(None, found))
 
 
-def _group_variants(group: Sequence[str], analyses: Sequence[str]) -> tuple[Variant, ...]:
-    return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in variants(term, analyses)))
+def _group_variants(group: Sequence[str], languages: Sequence[str]) -> tuple[Variant, ...]:
+    return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in variants(term, languages)))
 
 
-def variants(term: str, analyses: Sequence[str]) -> tuple[Variant, ...]:
+def variants(term: str, languages: Sequence[str]) -> tuple[Variant, ...]:
     """Return the ways a sentence can hold `term`: as written, or in parts (`kg/ha`; `kg` and `ha`), by language."""
-    found = (variant for analysis in analyses for variant in _variants(term[:_MAX_CHARACTERS], analysis))
+    found = (variant for language in languages for variant in _variants(term[:_MAX_CHARACTERS], language))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def _variants(term: str, analysis: str) -> tuple[Variant, Variant]:
-    asked = stemmed_words(term, analysis) if analysis else words(term)
+def _variants(term: str, language: str) -> tuple[Variant, Variant]:
+    asked = stemmed_words(term, language) if language else words(term)
     whole = [word.whole for word in asked][:_MAX_TOKENS]
     parts = [part for word in asked for part in word.parts or (word.whole,)][:_MAX_TOKENS]
-    return (_distinct(whole), _distinct(parts)) if analysis else (_stems(whole), _stems(parts))
+    return (_distinct(whole), _distinct(parts)) if language else (_stems(whole), _stems(parts))
 
 
 def _stems(forms: Sequence[str]) -> Variant:

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from quoth.errors import NoIndex
-from quoth.language.stems import analyses_of, analysis_in
+from quoth.language.stems import word_language_in, word_languages
 from quoth.protocols import Embedder, Neighbours, Progress
 from quoth.stores import database_rows as rows
 from quoth.stores.database_rows import Row, RowLimits
@@ -254,7 +254,7 @@ class EmbeddedReader:
     def search(self, query: Query) -> Candidates:
         with reading(self.location):
             limits = self.limits(query.filters)
-            plan = self.lexical.plan(query.terms, self.analyses) if query.terms else None
+            plan = self.lexical.plan(query.terms, self.languages) if query.terms else None
             scores = {} if plan is None else self.lexical.top(plan, query.candidates, limits)
             vector = self.checked(query.vector)
             near = set() if vector is None else self._nearest(vector, query.candidates, limits)
@@ -264,7 +264,7 @@ class EmbeddedReader:
             return self.candidates(found_by, vector, lexical=lambda row, _: scores.get(row, 0.0))
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        return {term: self.lexical.holding(variants(term, self.analyses)) for term in terms}
+        return {term: self.lexical.holding(variants(term, self.languages)) for term in terms}
 
     def document(self, doc_id: str) -> Document | None:
         found = self._rows(f"SELECT {rows.WHOLE} FROM documents WHERE id = ?", _storable(doc_id))
@@ -325,16 +325,16 @@ class EmbeddedReader:
         return self.indexes.dense(self._rebuild)
 
     @cached_property
-    def analyses(self) -> tuple[str, ...]:
-        return analyses_of(self.info)
+    def languages(self) -> tuple[str, ...]:
+        return word_languages(self.info)
 
-    def analyses_by_document(self, doc_ids: Collection[str]) -> dict[str, str]:
-        """Return the one of `analyses` that each of these documents has."""
-        if len(self.analyses) == 1:
-            return dict.fromkeys(doc_ids, self.analyses[0])
+    def languages_by_document(self, doc_ids: Collection[str]) -> dict[str, str]:
+        """Return the one of `languages` that each of these documents has."""
+        if len(self.languages) == 1:
+            return dict.fromkeys(doc_ids, self.languages[0])
         sql = f"SELECT id, json_extract(metadata, '$.language') FROM documents WHERE id {_LISTED}"
         found = self._rows(sql, json.dumps(sorted(set(doc_ids))))
-        return {doc_id: analysis_in(self.info, tag) for doc_id, tag in found}
+        return {doc_id: word_language_in(self.info, tag) for doc_id, tag in found}
 
     def _rebuild(self) -> None:
         derived_indexes.build(self.connection, self.location, self.info, layout=self.layout, previous=0)

@@ -53,18 +53,18 @@ class LexicalHit(NamedTuple):
 
 
 def build(
-    connection: sqlite3.Connection, partition: Partition, folder: Path, *, analyses: Mapping[int, str]
+    connection: sqlite3.Connection, partition: Partition, folder: Path, *, languages: Mapping[int, str]
 ) -> tuple[Segment, ...]:
     """Write the segments of the partition's evidence sentences into `folder`; `compose` makes an index of them.
 
-    `analyses` are the languages of documents, by row, where they are not analysed as English is.
+    `languages` are the languages of documents, by row, where they are not analysed as English is.
     """
     (folder / FOLDER).mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as apart:
         index = tantivy.Index(_schema(), path=apart, reuse=False)
         index.register_tokenizer("quoth", _as_given())
         writer = index.writer(heap_size=_BUDGET, num_threads=1)
-        for document in _documents(connection, partition, analyses):
+        for document in _documents(connection, partition, languages):
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
@@ -103,7 +103,7 @@ def _as_given() -> tantivy.TextAnalyzer:
 
 
 def _documents(
-    connection: sqlite3.Connection, partition: Partition, analyses: Mapping[int, str]
+    connection: sqlite3.Connection, partition: Partition, languages: Mapping[int, str]
 ) -> Iterator[tantivy.Document]:
     tags = "(SELECT group_concat(t.tag) FROM sentence_tags t WHERE t.sentence = s.row)"
     columns = f"s.row, s.document, {tags}, text, lead_text"
@@ -113,7 +113,7 @@ def _documents(
         document.add_integer("document", document_row)
         for tag_id in tag_ids.split(",") if tag_ids else ():
             document.add_integer("tag", int(tag_id))
-        stems = stems_of(search_text(text, lead), analyses.get(document_row, ""))
+        stems = stems_of(search_text(text, lead), languages.get(document_row, ""))
         document.add_text("body", " ".join(stems))
         yield document
 
@@ -144,9 +144,9 @@ class LexicalIndex:
         index.config_reader(reload_policy="manual")  # a generation never changes
         return index
 
-    def plan(self, groups: Sequence[Sequence[str]], analyses: Sequence[str]) -> LexicalQuery | None:
+    def plan(self, groups: Sequence[Sequence[str]], languages: Sequence[str]) -> LexicalQuery | None:
         """Weigh the words of a question; return None if it has no words to search for."""
-        weighed = [self._weigh(variants) for variants in asked(groups, analyses)]
+        weighed = [self._weigh(variants) for variants in asked(groups, languages)]
         if not weighed or self.sentences == 0:
             return None
         return LexicalQuery(sum_of(query for query, _ in weighed), sum(worth for _, worth in weighed))

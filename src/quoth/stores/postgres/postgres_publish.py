@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 
 from quoth.errors import IndexMismatch
-from quoth.language.stems import analysed_as
+from quoth.language.stems import word_language
 from quoth.language.terms import ANALYSIS_VERSION
 from quoth.stores.database_rows import PAGE_COLUMNS, PASSAGE_COLUMNS, qualified, search_text
 from quoth.stores.postgres import postgres_rows as rows
@@ -279,7 +279,7 @@ def analyse_again(connection: Connection, before: int) -> bool:
     """
     languages = connection.execute("SELECT id, language FROM documents").fetchall() if before != WITH_OTHERS else []
     english_holds = before % PER_VERSION == ANALYSIS_VERSION
-    documents = [row for row, tag in languages if not english_holds or analysed_as(restored(tag))]
+    documents = [row for row, tag in languages if not english_holds or word_language(restored(tag))]
     last = 0
     while found := connection.execute(_NEXT, (last, documents, _BATCH)).fetchall():
         terms = [

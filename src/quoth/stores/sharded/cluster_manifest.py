@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, NoIndex
-from quoth.language.stems import analysis_in
+from quoth.language.stems import word_language_in
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.locations import FileDigest, Location, VersionConflict, digest_file, open_location, put_idempotent
 from quoth.stores.query_terms import stems_of
@@ -245,7 +245,7 @@ def describe_shard(location: Path, folder: str) -> tuple[ShardEntry, IndexInfo, 
         with store.read() as reader:
             info, evidence = reader.info, reader.lexical.sentences
             terms = sum(
-                len(stems_of(sentence.search_text, analysis_in(info, document.metadata.language)))
+                len(stems_of(sentence.search_text, word_language_in(info, document.metadata.language)))
                 for document in reader.documents()
                 for sentence in reader.sentences(document.id)
                 if sentence.kind.evidence

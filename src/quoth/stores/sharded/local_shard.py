@@ -60,8 +60,8 @@ class LocalShard:
         wanted = sorted(rows)
         with reading(self.reader.location):
             sentences = list(self.reader.rows(wanted))
-            analyses = self.reader.analyses_by_document([sentence.doc_id for sentence in sentences])
-            scores = [scorer.score(sentence.search_text, analyses[sentence.doc_id]) for sentence in sentences]
+            languages = self.reader.languages_by_document([sentence.doc_id for sentence in sentences])
+            scores = [scorer.score(sentence.search_text, languages[sentence.doc_id]) for sentence in sentences]
             tie_breaks = self._tie_breaks(wanted, partitions)
         return tuple(
             ScoredHit(row, share(score, weights.ideal), score / weights.ideal, tie_break)
@@ -77,8 +77,8 @@ class LocalShard:
                 return score
             if scorer is None:
                 return 0.0
-            analysis = self.reader.analyses_by_document([sentence.doc_id])[sentence.doc_id]
-            return scorer.share(sentence.search_text, analysis)
+            language = self.reader.languages_by_document([sentence.doc_id])[sentence.doc_id]
+            return scorer.share(sentence.search_text, language)
 
         with reading(self.reader.location):
             found_by = {sentence.row: sentence.found_by for sentence in chosen}

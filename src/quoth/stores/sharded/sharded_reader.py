@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from quoth.errors import ShardMissing
-from quoth.language.stems import analyses_of
+from quoth.language.stems import word_languages
 from quoth.protocols import Neighbours, Reader
 from quoth.stores.embedded.dense_index import sorted_candidates
 from quoth.stores.embedded.lexical_index import MARGIN
@@ -59,7 +59,7 @@ class ShardedReader:
 
     def __post_init__(self) -> None:
         self._present = {number: shard for number, shard in enumerate(self.shards) if shard is not None}
-        self._analyses = analyses_of(self.info)
+        self._languages = word_languages(self.info)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class ShardedReader:
         return sorted_candidates([item for answer in answers for item in answer.items], vectors)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        held = [variants(term, self._analyses) for term in terms]
+        held = [variants(term, self._languages) for term in terms]
         counted = self._ask(self._present, lambda _, shard: shard.holding(held)).values()
         return dict.fromkeys(terms, 0) | dict(zip(terms, map(sum, zip(*counted, strict=True)), strict=False))
 
@@ -134,7 +134,7 @@ class ShardedReader:
 
     def _weights(self, terms: Sequence[Sequence[str]]) -> QueryWeights | None:
         """Weigh the words of a question by the statistics of all shards; None if it has no words."""
-        groups = asked(terms, self._analyses)
+        groups = asked(terms, self._languages)
         if not groups or self.evidence == 0:
             return None
         looked_up = scoring.lookups(groups)
