@@ -45,8 +45,8 @@ COLUMNS = ("hit", "hit@1", "answered", "false answers", "AUROC", "best is gold",
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of a question. `hits` says of each quote whether it overlaps gold; `found` counts all candidates, `rank` those that were
-    judged."""
+    """What became of a question. `hits` says of each quote whether it overlaps gold; `found` counts all
+    candidates, `rank` those that were judged."""
 
     id: str
     answerable: bool

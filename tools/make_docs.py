@@ -87,7 +87,9 @@ MEANINGS = {
     "embedding.seconds": "How long one request to it may take when documents are embedded.",
     "embedding.question_seconds": "How long the vector of a question may take, retries included; then full text alone.",
     "embedding.retries": "How often a request is tried again that failed for a reason that may pass.",
-    "embedding.model_name": "The model. `hash` is a stand-in without weights, for tests and plumbing.",
+    "embedding.model_name": "The model. `auto` is that of the index, and for a new one goes by the language of the "
+    "documents: see [Languages](languages.md#models-for-other-languages). `hash` is a "
+    "stand-in without weights, for tests and plumbing.",
     "embedding.path": "A folder with `model.safetensors`, `tokenizer.json` and `config.json`, instead of the package.",
     "embedding.download": "Allow fetching the weights from the model hub (needs the extra `hub`).",
     "embedding.query_prefix": "Stands in front of every question; not set: what the model's files say.",

@@ -14,6 +14,7 @@ from quoth.language.rarity import STRANGE, TELLING, rarity
 from quoth.language.stems import word_languages
 from quoth.language.words import fold, singular
 from quoth.protocols import Reader
+from quoth.search.language_pairs import ENGLISH
 from quoth.search.question_analysis import name_entity
 from quoth.search.unused_words import names_of_unused_words
 from quoth.types import Analysis, Document, Entity, EntityKind, Sentence
@@ -122,6 +123,8 @@ def _never_mentioned(analysis: Analysis, sources: Sources) -> tuple[tuple[tuple[
     abouts = ((document, document.metadata) for document in sources.documents) if unseen or analysis.unused else ()
     texts = [" ".join((doc.id, about.title or "", about.effective_date or "", doc.text)) for doc, about in abouts]
     folded = [(text, _fold_kept(text) if len(text) <= _LONGEST_KEPT else fold(text)) for text in texts]
+    if analysis.language != ENGLISH:
+        unseen = [group for group in unseen if not any(_is_spelled_otherwise(entity, sources) for entity in group)]
     unknown = (
         group
         for group in unseen
@@ -134,6 +137,17 @@ def _never_mentioned(analysis: Analysis, sources: Sources) -> tuple[tuple[tuple[
         if not any(mentions(text, name_entity(word), folded=plain, languages=languages) for text, plain in folded)
     )
     return tuple(unknown), tuple(unused)
+
+
+def _is_spelled_otherwise(entity: Entity, sources: Sources) -> bool:
+    """Return whether the corpus uses each word of a name, in whatever form.
+
+    Where words change their form, or nouns have capitals, a name that is not found as a whole says too little.
+    """
+    if entity.kind is not EntityKind.NAME or is_numbered(entity):
+        return False
+    counts = sources.reader.frequencies(entity.words)
+    return all(counts[word] for word in entity.words)
 
 
 _fold_kept = lru_cache(maxsize=16)(fold)

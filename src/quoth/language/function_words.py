@@ -9,6 +9,7 @@ from importlib.resources import files
 
 import msgspec
 
+from quoth.language.conventions import conventions
 from quoth.language.stems import QUESTION_WORD, UNSPACED, apart_from_elided, grams, plain_form
 from quoth.language.words import FUNCTION_WORDS, fold
 
@@ -62,9 +63,10 @@ def _bare(beside: str) -> Iterator[str]:
 @lru_cache(maxsize=16)
 def _cuts(language: str) -> re.Pattern[str]:
     """Return a pattern for the function words to cut out of a run; it never matches where spaces part words."""
-    shortest = _SHORTEST_CUT.get(language)
-    words = [word for word in _lists().get(language, "").split() if shortest and len(word) >= shortest]
+    shortest = 1 if conventions(language).solid else _SHORTEST_ENDING
+    words = [word for word in _lists().get(language, "").split() if UNSPACED.match(word) and len(word) >= shortest]
     return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))) or r"(?!)")
 
 
-_SHORTEST_CUT = {"ja": 1, "km": 1, "ko": 3, "lo": 1, "my": 1, "th": 1, "zh": 1}
+_SHORTEST_ENDING = 3
+"""Letters of an ending of a Korean verb; shorter function words are parts of other words too often."""

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
+from quoth.language.conventions import conventions
 from quoth.language.stems import UNSPACED
 from quoth.language.words import FUNCTION_WORDS, fold, regular_bases, singular
 
@@ -38,8 +39,6 @@ class _Tokenizer(msgspec.Struct):
 _NAME = 0.9
 _SHORT = 0.25
 _SHORTEST_WORD, _LONG_WORD = 3, 5
-_CAPITAL_NOUNS = frozenset({"de", "lb"})
-"""Languages that write every noun with a capital letter."""
 
 
 def rarity(word: str, language: str = "en") -> float:
@@ -74,7 +73,7 @@ def _looks_rare(word: str, language: str) -> float:
     letters = sum(map(str.isalpha, word))
     if any(map(str.isdigit, word)) or (letters < _SHORTEST_WORD and not UNSPACED.match(word)):
         return 0.0
-    if word[:1].isupper() and language not in _CAPITAL_NOUNS:
+    if word[:1].isupper() and not conventions(language).capital_nouns:
         return _NAME
     return TELLING if letters >= _LONG_WORD or UNSPACED.match(word) else _SHORT
 

@@ -16,6 +16,7 @@ from quoth.protocols import Reader
 from quoth.search.engine import Engine, Stage, silent
 from quoth.search.fusion import SearchResult, fusion_weights
 from quoth.search.hybrid_search import LLM_FALLBACK, hybrid_search, search_within
+from quoth.search.language_pairs import expected_pair
 from quoth.search.missing_shards import PartialResult, missing_shards_note
 from quoth.search.question_analysis import analyse
 from quoth.settings import ContextSettings
@@ -39,6 +40,7 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
     reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
     languages = reader.info.languages
     analysis = analyse(question, profile=engine.profile, settings=settings.retrieval, languages=languages)
+    engine = engine.searching_for(expected_pair(analysis.language, reader.info))
     done("analyse")
     search = hybrid_search(analysis, reader=reader, engine=engine, topk=2 * settings.retrieval.candidates)
     done("search")
