@@ -26,6 +26,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # The console takes its width from here when it is imported, by whichever test comes first.
 os.environ["COLUMNS"] = "200"
+# English, wherever the tests run.
+os.environ["QUOTH_LANG"] = "en"
 
 _REQUIRED = os.environ.get("QUOTH_TEST_PARTS") == "required"
 

@@ -19,6 +19,7 @@ from quoth.types import (
     QuoteRole,
     Reason,
     RegionKind,
+    Remark,
     Status,
 )
 
@@ -41,8 +42,15 @@ class JsonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def to_json(value: JsonObject) -> dict[str, Any]:
-    content: dict[str, Any] = msgspec.to_builtins(value)
+    content: dict[str, Any] = msgspec.to_builtins(value, enc_hook=_english)
     return content
+
+
+def _english(value: object) -> str:
+    """A program reads the English text of a remark, in whatever language people do."""
+    if isinstance(value, Remark):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} is no JSON")
 
 
 def about(description: str) -> Meta:
