@@ -235,6 +235,17 @@ class RunNotesJson(JsonObject, frozen=True):
     settings: SettingsDigest
 
 
+class InWordsJson(JsonObject, frozen=True):
+    """What Quoth itself says of an outcome, in another language: `reason.detail`, the `why` of each of `nearest`, the
+    `detail` of each conflict, the warnings."""
+
+    lang: NonEmpty
+    reason: str | None
+    nearest: list[str]
+    conflicts: list[str]
+    warnings: list[str]
+
+
 class AnswerJson(JsonObject, frozen=True):
     """One outcome of Quoth, an answer or an abstention: one line of a run file."""
 
@@ -281,6 +292,7 @@ class AnswerJson(JsonObject, frozen=True):
         | UnsetType
     ) = UNSET
     trace: Annotated[dict[str, Any], about("Only with `why`: every stage with its scores.")] | UnsetType = UNSET
+    in_words: InWordsJson | UnsetType = UNSET
 
     schema_rules: ClassVar[dict[str, Any]] = {
         "oneOf": [
