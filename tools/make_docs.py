@@ -434,7 +434,7 @@ def _recorded(command: Shown, folder: Path) -> str:
     program = "from quoth.cli import main; main()"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("QUOTH_")}
     # The cache stays where it is: building the model's graph is no part of the session.
-    environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb"}
+    environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb", "QUOTH_LANG": "en"}
     if cache := os.environ.get("QUOTH_CACHE_DIR"):
         environment["QUOTH_CACHE_DIR"] = cache
     done = subprocess.run(
