@@ -114,6 +114,7 @@ MEANINGS = {
     "ingest.workers": "Processes that extract text; 0: one for each core.",
     "ingest.json_text": "The fields of a JSON file that hold text, such as `body, notes.text`; empty: all.",
     "ingest.json_title": "The field that names a record of a JSON file.",
+    "ingest.language": "The language of documents that state none, such as `de`; empty: it is recognised.",
     "cache.vector_seconds": "How long the vector of a question is kept; 0: not at all.",
     "cache.result_seconds": "How long what was retrieved is kept; never across a change of the index.",
     "cache.memory_mb": "How much memory both may take; 0 keeps nothing.",

@@ -148,7 +148,8 @@ class IngestSettings:
     """Limits on the size of a file, and on the time and memory of the process that extracts its text.
 
     `workers` 0 starts a process for each core. `json_text` and `json_title` are paths of fields, with dots between keys
-    and commas between paths; without `json_text` all fields of a JSON file are read.
+    and commas between paths; without `json_text` all fields of a JSON file are read. `language` is that of documents
+    that state none themselves; empty: it is recognised.
     """
 
     max_file_mb: int = _between(1, 1_000_000, 512)
@@ -157,6 +158,7 @@ class IngestSettings:
     workers: int = _between(0, 1_024, 0)
     json_text: str = ""
     json_title: str = "title"
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class StoreContract:
             superseded_by=(Supersession("b.md", None),),
             tags={"crop": ("corn",)},
         )
-        reading = Reading({RegionKind.FURNITURE: 12}, ("title",), ("page 2 is a \0 picture",))
+        reading = Reading({RegionKind.FURNITURE: 12}, ("title",), ("page 2 is a \0 picture",), ("language",))
         whole = replace(with_sentences("a.md", text, (label, row), about=about), reading=reading)
         store = new_store()
         info = write(store, [whole])
@@ -729,6 +729,23 @@ class StoreContract:
         write(store, [split("a.md", "Canola is sown.", kinds=[kind])])
         with store.read() as reader:
             assert [sentence.kind for sentence in reader.sentences("a.md")] == [kind]
+
+    def test_an_index_knows_how_many_documents_are_in_which_language(self, new_store: NewStore) -> None:
+        tags = {"a.md": "de-AT", "b.md": "de", "c.md": "tr", "d.md": "ar", "e.md": None, "f.md": "as the crow flies"}
+        documents = [
+            split(doc_id, "Fallow fields hold water.", about=replace(metadata(), language=tag))
+            for doc_id, tag in tags.items()
+        ]
+        store = new_store()
+        info = write(store, documents)
+
+        assert info.language_counts == (("de", 2), ("ar", 1), ("tr", 1))
+        assert info.languages == ("de", "ar", "tr")
+        with store.read() as reader:
+            assert reader.info == info
+            assert {listed.id: listed.metadata.language for listed in reader.documents()} == tags
+
+        assert write(store, [], remove=["a.md", "b.md"]).languages == ("ar", "tr")
 
     def test_a_guessed_type_stays_a_guess(self, new_store: NewStore) -> None:
         store = new_store()

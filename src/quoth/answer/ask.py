@@ -33,7 +33,8 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     settings = engine.settings
     reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
     understood = as_understood(question, profile=engine.profile)
-    analysis = analyse(understood, profile=engine.profile, settings=settings.retrieval)
+    languages = reader.info.languages
+    analysis = analyse(understood, profile=engine.profile, settings=settings.retrieval, languages=languages)
     sub_questions = tuple(
         replace(sub_question, analysis=with_unused_words(sub_question.analysis, reader))
         for sub_question in sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)

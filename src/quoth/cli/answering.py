@@ -46,6 +46,7 @@ def ask(
     author: options.Authors = None,
     year: options.Years = None,
     doi: options.Dois = None,
+    filter_language: options.Languages = None,
     as_of: options.AsOf = None,
     regions: options.Regions = None,
     answer: options.Preset = None,
@@ -81,7 +82,15 @@ def ask(
     started = time.perf_counter()
     quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))
     filters = options.filters_of(
-        doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
+        doc,
+        tag,
+        document_type,
+        as_of=as_of,
+        regions=regions,
+        authors=author,
+        years=year,
+        dois=doi,
+        languages=filter_language,
     )
     if question is None:
         from quoth.cli.conversation import converse
@@ -183,6 +192,7 @@ def retrieve(
     author: options.Authors = None,
     year: options.Years = None,
     doi: options.Dois = None,
+    filter_language: options.Languages = None,
     as_of: options.AsOf = None,
     regions: options.Regions = None,
     most: Annotated[int | None, typer.Option("--max", min=1, max=100, help="At most so many passages.")] = None,
@@ -205,7 +215,15 @@ def retrieve(
     retrieved = quoth.explain_retrieval(
         text,
         filters=options.filters_of(
-            doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
+            doc,
+            tag,
+            document_type,
+            as_of=as_of,
+            regions=regions,
+            authors=author,
+            years=year,
+            dois=doi,
+            languages=filter_language,
         ),
         most=most,
         done=lambda stage: marks.append((stage, time.perf_counter())),

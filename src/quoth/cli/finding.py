@@ -34,6 +34,7 @@ def find(
     author: options.Authors = None,
     year: options.Years = None,
     doi: options.Dois = None,
+    filter_language: options.Languages = None,
     as_of: Annotated[
         str | None, typer.Option(metavar="DAY", help="Search only in documents in effect on this day (YYYY-MM-DD).")
     ] = None,
@@ -54,7 +55,15 @@ def find(
 
     compiled = compile_pattern(" ".join(pattern), regex=regex, near=near, case=case)
     filters = options.filters_of(
-        doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
+        doc,
+        tag,
+        document_type,
+        as_of=as_of,
+        regions=regions,
+        authors=author,
+        years=year,
+        dois=doi,
+        languages=filter_language,
     )
     documents, total, left = 0, 0, most
     with options.open_quoth(index).reading() as reader:

@@ -79,6 +79,18 @@ Years = Annotated[
 Dois = Annotated[
     list[str] | None, typer.Option("--doi", metavar="DOI", help="Search only in the document with it; repeatable.")
 ]
+Languages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter-language", metavar="CODE", help="Search only in documents in this language (`de`); repeatable."
+    ),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language", metavar="CODE", help="The language of documents that state none (`de`), in place of recognition."
+    ),
+]
 Regions = Annotated[
     list[str] | None,
     typer.Option(
@@ -133,6 +145,11 @@ def with_preset(assignments: Sequence[str] | None, preset: str | None) -> list[s
     return [*([f"decision.answer={preset}"] if preset else []), *(assignments or ())]
 
 
+def with_language(assignments: Sequence[str] | None, language: str | None) -> list[str]:
+    """Return the settings of `--set`, and after them the one of `--language`."""
+    return [*(assignments or ()), *([f"ingest.language={language}"] if language else [])]
+
+
 def pair(text: str, *, option: str) -> tuple[str, str]:
     """Split `key=value`."""
     key, equals, value = text.partition("=")
@@ -152,6 +169,7 @@ def filters_of(
     authors: Sequence[str] | None,
     years: str | None,
     dois: Sequence[str] | None,
+    languages: Sequence[str] | None,
 ) -> Filters:
     """Return the filters that the options name; a tag is written `crop=canola`, regions `masthead,references`."""
     facets: dict[str, tuple[str, ...]] = {}
@@ -168,6 +186,7 @@ def filters_of(
         authors=authors or (),
         years=years,
         dois=dois or (),
+        languages=languages or (),
     )
 
 

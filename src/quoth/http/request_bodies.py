@@ -45,6 +45,7 @@ class FilterBody(_Strict):
         None, description="Only in documents of this year, or of years.", examples=[2018, "2015-2020"]
     )
     doi: Texts | None = Field(None, description="Only in documents with these DOIs.")
+    language: Texts | None = Field(None, description="Only in documents in these languages.", examples=["de"])
     regions: Region | list[Region] | None = Field(
         None, description="Ask these parts beside the text instead of the text.", examples=["references"]
     )

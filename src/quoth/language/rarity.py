@@ -44,13 +44,18 @@ def rarity(word: str) -> float:
 
 
 def is_english(text: str) -> bool:
-    """Return whether a text is likely English: two fifths of its words are function words, or longer words of English.
+    """Return whether a text is likely English: two fifths of its words are known English words.
 
     Of the questions in seven English sets it takes 99.4 to 100% for English, of German ones 7%, of others fewer.
     """
+    return known_english(text) >= 0.4
+
+
+def known_english(text: str) -> float:
+    """Return the share of the words that are function words, or longer words of English; 1 for a text without words."""
     words = [word for word in _PARTS.findall(fold(text)) if word.isalpha()]
     known = [word in FUNCTION_WORDS or (len(word) >= _SHORTEST_BASE and _rarity(word) < 1) for word in words]
-    return 5 * sum(known) >= 2 * len(known)
+    return sum(known) / len(known) if known else 1.0
 
 
 @lru_cache(maxsize=4_096)

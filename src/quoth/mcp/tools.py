@@ -74,6 +74,7 @@ AsOf = Annotated[
 Authors = Annotated[Names, about("Search only in documents by one of these authors; a family name is enough.")]
 Years = Annotated[str, about("Search only in documents published in this year (2018) or these (2015-2020, 2015-).")]
 Dois = Annotated[Names, about("Search only in the documents with these DOIs.")]
+Languages = Annotated[Names, about("Search only in documents in these languages, by their codes: de, tr.")]
 Regions = Annotated[
     list[Literal["references", "back_matter", "masthead"]],
     about("Search these parts beside the text instead of the text: the bibliography, who funded and wrote it."),
@@ -108,6 +109,7 @@ class AskInput(JsonObject, frozen=True):
     authors: Authors | UnsetType = UNSET
     years: Years | UnsetType = UNSET
     dois: Dois | UnsetType = UNSET
+    languages: Languages | UnsetType = UNSET
 
 
 class RetrieveInput(JsonObject, frozen=True):
@@ -121,6 +123,7 @@ class RetrieveInput(JsonObject, frozen=True):
     authors: Authors | UnsetType = UNSET
     years: Years | UnsetType = UNSET
     dois: Dois | UnsetType = UNSET
+    languages: Languages | UnsetType = UNSET
 
 
 class FindInput(JsonObject, frozen=True):
@@ -144,6 +147,7 @@ class FindInput(JsonObject, frozen=True):
     authors: Authors | UnsetType = UNSET
     years: Years | UnsetType = UNSET
     dois: Dois | UnsetType = UNSET
+    languages: Languages | UnsetType = UNSET
 
 
 class CitationInput(JsonObject, frozen=True, forbid_unknown_fields=False):
@@ -256,7 +260,7 @@ def find(quoth: Quoth, arguments: Arguments) -> dict[str, Any]:
 
 
 def _filters(arguments: Arguments) -> Filters:
-    names = ("doc_ids", "document_types", "tags", "as_of", "regions", "authors", "years", "dois")
+    names = ("doc_ids", "document_types", "tags", "as_of", "regions", "authors", "years", "dois", "languages")
     return Filters(**{name: arguments[name] for name in names if name in arguments})
 
 

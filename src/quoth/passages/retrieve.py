@@ -37,7 +37,8 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
     settings = engine.settings
     text = as_of(reader, question.filters.as_of)
     reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
-    analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
+    languages = reader.info.languages
+    analysis = analyse(question, profile=engine.profile, settings=settings.retrieval, languages=languages)
     done("analyse")
     search = hybrid_search(analysis, reader=reader, engine=engine, topk=2 * settings.retrieval.candidates)
     done("search")
@@ -102,6 +103,7 @@ def depends_on(question: Question, reader: Reader, engine: Engine) -> dict[str, 
         "authors": sorted(set(filters.authors)),
         "years": filters.years,
         "dois": sorted(set(filters.dois)),
+        "languages": sorted(set(filters.languages)),
     }
 
 

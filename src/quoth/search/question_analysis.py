@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ from quoth.domain.tags import matcher
 from quoth.errors import QuestionError
 from quoth.language.entities import entities
 from quoth.language.quantities import quantities
+from quoth.language.recognition import language_of
 from quoth.language.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS, fold, singular
 from quoth.settings import RetrievalSettings
 from quoth.types import Analysis, Entity, EntityKind, Filters, Quantity, Question, QuestionKind
@@ -46,9 +47,21 @@ _CONTRACTION = re.compile(
 )
 
 
-def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings) -> Analysis:
-    """Analyse the question; raise `QuestionError` when it has no words or is too long."""
+def analyse(
+    question: Question,
+    *,
+    profile: Profile,
+    settings: RetrievalSettings,
+    languages: Sequence[str] = (),
+    language: str | None = None,
+) -> Analysis:
+    """Analyse the question; raise `QuestionError` when it has no words or is too long.
+
+    `languages` are those of the index, the most common one first. `language` is that of the question; None: it is
+    recognised, and in doubt it is the most common one.
+    """
     text = _checked(question.text, settings.max_question_characters)
+    language = language or language_of(text, languages) or next(iter(languages), "en")
     search_text = normalise(text)
     presumed = _presumed_entities(text, profile)
     exact = any(entity.kind in {EntityKind.QUOTED, EntityKind.CODE} for entity, *_ in presumed)
@@ -68,6 +81,7 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
         types_asked=any(types.values()),
         alpha_lexical=lexical,
         alpha_semantic=semantic,
+        language=language,
     )
 
 

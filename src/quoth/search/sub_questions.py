@@ -63,7 +63,8 @@ def sub_questions_of(analysis: Analysis, *, profile: Profile, settings: Retrieva
         return ()
     sub_questions = []
     for member, groups in zip(members, own, strict=True):
-        part = analyse(replace(analysis.question, text=member.question), profile=profile, settings=settings)
+        asked = replace(analysis.question, text=member.question)
+        part = analyse(asked, profile=profile, settings=settings, language=analysis.language)
         part = replace(part, document_types=analysis.document_types, types_asked=analysis.types_asked)
         sub_questions.append(SubQuestion(member.text, part, groups, clause=bool(separate)))
     return tuple(sub_questions)

@@ -164,9 +164,11 @@ def _replace(write: PostgresWrite, now: PublishedIndex | None, *, alone: bool) -
 
 def _described(write: PostgresWrite, generation: int) -> PublishedIndex:
     """Describe the content of the open transaction."""
-    found = write.connection.execute("SELECT name, fingerprint, sentences, evidence, tokens FROM documents").fetchall()
-    info = write.describe([(original(row[0]), row[1], row[2]) for row in found], generation=generation)
-    evidence, tokens = sum(row[3] for row in found), sum(row[4] for row in found)
+    found = write.connection.execute(
+        "SELECT name, fingerprint, sentences, language, evidence, tokens FROM documents"
+    ).fetchall()
+    info = write.describe([(original(row[0]), *row[1:4]) for row in found], generation=generation)
+    evidence, tokens = sum(row[4] for row in found), sum(row[5] for row in found)
     return PublishedIndex(info, evidence, tokens, write.vectors, ANALYSIS_VERSION)
 
 

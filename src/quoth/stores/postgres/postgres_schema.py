@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import astuple, dataclass
 from functools import cache
 from importlib.resources import files
@@ -151,7 +152,7 @@ def pgvector_version(connection: Connection) -> str | None:
 
 _COLUMNS = (
     "generation, digest, model_name, model_revision, model_precision, dimension, profile_name, profile_source, "
-    "documents, sentences, evidence, tokens, vectors, analysis"
+    "documents, sentences, evidence, tokens, vectors, analysis, languages"
 )
 
 
@@ -191,8 +192,10 @@ def parse_published(location: str, row: Row | None) -> PublishedIndex | None:
     if generation == 0:
         return None
     model, (profile, source), counts = ModelIdentity(*rest[:4]), rest[4:6], rest[6:8]
-    evidence, tokens, vectors, analysis = rest[8:]
-    info = IndexInfo(FORMAT, generation, digest, model, original(profile), original(source), *counts)
+    evidence, tokens, vectors, analysis, languages = rest[8:]
+    named = (original(profile), original(source))
+    by_language = tuple((code, count) for code, count in languages)
+    info = IndexInfo(FORMAT, generation, digest, model, *named, counts[0], counts[1], by_language)
     return PublishedIndex(info, evidence, tokens, vectors, analysis)
 
 
@@ -226,6 +229,7 @@ def write_published(connection: Connection, new: PublishedIndex) -> None:
     info = new.info
     profile = (storable(info.profile_name), storable(info.profile_source))
     counts = (info.documents, info.sentences, new.evidence, new.tokens)
-    values = (info.generation, info.digest, *astuple(info.model), *profile, *counts, new.vectors, new.analysis)
+    made = (new.vectors, new.analysis, json.dumps(info.language_counts))
+    values = (info.generation, info.digest, *astuple(info.model), *profile, *counts, *made)
     marks = ", ".join(["%s"] * len(values))
     connection.execute(f"UPDATE index_info SET ({_COLUMNS}) = ROW ({marks})", values)  # noqa: S608 - constant names
