@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -67,6 +67,13 @@ class Facet:
     def languages(self) -> frozenset[str]:
         """The other languages that it has words in."""
         return frozenset(words.language for value in self.values for words in value.elsewhere)
+
+
+def names_in(facets: Sequence[Facet], language: str) -> dict[str, str]:
+    """Return what people call the facets and their values in a language, by their names; only those with a word."""
+    names = {facet.name: name for facet in facets for spoken, name in facet.names if spoken == language}
+    values = ((value.name, words) for facet in facets for value in facet.values for words in value.elsewhere)
+    return names | {name: words.synonyms[0] for name, words in values if words.language == language and words.synonyms}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import { outcomeView, summary } from "./answer.js";
 import { call, onKeyNeeded } from "./api.js";
-import { facetsNow, forgetDocuments, loadFacets } from "./catalog.js";
+import { facetsNow, forgetDocuments, loadFacets, namesKnown } from "./catalog.js";
 import { askForKey, setUpKeyDialog } from "./dialogs.js";
 import { byId, el, fill, say } from "./dom.js";
 import { drawFilters, rebuildFilters, setUpFilters } from "./filters.js";
@@ -80,6 +80,7 @@ async function ask(wanted) {
   try {
     const spoken = language === "en" ? {} : { lang: language };
     const outcome = await call("POST", "/answer", { body: { ...JSON.parse(wanted), ...spoken }, signal });
+    await namesKnown();
     if (signal.aborted) return;
     fill(result, outcomeView(outcome, quotePage), marks(outcome, JSON.parse(wanted)));
     say(summary(outcome));

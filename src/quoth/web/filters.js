@@ -1,6 +1,6 @@
 // Filters: what is in force as chips, and a panel to choose them. They live in the address, not here.
 
-import { facetsNow, found, titled } from "./catalog.js";
+import { facetName, facetsNow, found, nameOf, titled } from "./catalog.js";
 import { button, byId, el, fill, foreign, worded } from "./dom.js";
 import { inWords } from "./problem.js";
 import { countFilters, NO_FILTERS } from "./state.js";
@@ -42,7 +42,11 @@ function build(facets) {
   const fields = [
     types.length ? choices(t("Document type"), types, "types") : null,
     ...Object.entries(facets.tags).map(([facet, values]) =>
-      choices(worded(facet), values.map((value) => ({ value: `${facet}:${value}`, text: value, count: null })), "tags"),
+      choices(
+        facetName(facet),
+        values.map((value) => ({ value: `${facet}:${value}`, text: nameOf(value) ?? value, count: null })),
+        "tags",
+      ),
     ),
     facets.documents > 1 ? picker() : null,
     facets.authority ? asOf() : null,
@@ -147,7 +151,7 @@ function drawChips() {
     ...state.tags.map((tag) => {
       const colon = tag.indexOf(":");
       const [facet, value] = [tag.slice(0, colon), tag.slice(colon + 1)];
-      return chip(worded(facet), foreign(value), { tags: toggled(state.tags, tag, false) });
+      return chip(facetName(facet), foreign(nameOf(value) ?? value), { tags: toggled(state.tags, tag, false) });
     }),
     ...state.docs.map((doc) => {
       const title = foreign(doc);

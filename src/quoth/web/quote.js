@@ -1,6 +1,6 @@
 // One quoted sentence: the words first, then where they stand and what they are worth.
 
-import { titled } from "./catalog.js";
+import { facetName, nameOf, titled } from "./catalog.js";
 import { copyMenu } from "./copy.js";
 import { button, el, foreign, worded } from "./dom.js";
 import { fixed, t, tNodes } from "./words.js";
@@ -121,8 +121,8 @@ export function titleOf(docId, name = null) {
 function tagList(quote) {
   const tags = Object.entries(quote.all_tags ?? {}).flatMap(([facet, values]) => values.map((value) => [facet, value]));
   if (!tags.length) return null;
-  const named = (facet) => el("span", { class: "facet" }, `${worded(facet)} `);
-  const items = tags.map(([facet, value]) => el("li", {}, named(facet), foreign(value)));
+  const named = (facet) => el("span", { class: "facet" }, `${facetName(facet)} `);
+  const items = tags.map(([facet, value]) => el("li", {}, named(facet), foreign(nameOf(value) ?? value)));
   return el("ul", { class: "tags", "aria-label": t("Tags") }, items);
 }
 
