@@ -80,7 +80,7 @@ def _other_name(
     for facet in profile.facets:
         if facet.presumed and mentioned_values(facet, wanted.text):
             amount = _only_quantity(sentence.text, asked_dimensions(analysis.search_text))
-            return _other_value(wanted, sentence, facet, amount=amount)
+            return _other_value(wanted, sentence, facet, amount=amount, language=analysis.language)
     others = [entity.text for entity in entities(sentence.text) if _same_kind(entity, wanted)]
     return _mentions_instead(all_of(others), wanted) if others else None
 
@@ -89,9 +89,9 @@ def _mentions_instead(other: str, wanted: Entity) -> Remark:
     return Remark("It mentions {other}, not {wanted}.", other=other, wanted=wanted.text)
 
 
-def _other_value(wanted: Entity, sentence: Sentence, facet: Facet, *, amount: str | None) -> str | None:
+def _other_value(wanted: Entity, sentence: Sentence, facet: Facet, *, amount: str | None, language: str) -> str | None:
     """Say which value of the facet the sentence or its document is about instead; None unless there is exactly one."""
-    named = [value.name for value in mentioned_values(facet, sentence.text)]
+    named = [value.name_in(language) for value in mentioned_values(facet, sentence.text)]
     if len(named) == 1:
         if not amount:
             return _mentions_instead(named[0], wanted)
@@ -101,7 +101,8 @@ def _other_value(wanted: Entity, sentence: Sentence, facet: Facet, *, amount: st
             other=named[0],
             wanted=wanted.text,
         )
-    about = [value for value in sentence.tags.get(facet.name, ()) if value != facet.default]
+    names = {value.name: value.name_in(language) for value in facet.values}
+    about = [names.get(value, value) for value in sentence.tags.get(facet.name, ()) if value != facet.default]
     if amount and not named and len(about) == 1:
         return Remark(
             "It states {amount} in a text on {other}, nothing for {wanted}.",

@@ -37,11 +37,16 @@ class TagValue:
     keywords: tuple[str, ...]
     elsewhere: tuple[TagWords, ...] = ()
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """All its words in every language, its name first, without those that take any ending."""
+    def name_in(self, language: str) -> str:
+        """Return what people call it in a language."""
+        names = (words.synonyms[0] for words in self.elsewhere if words.language == language and words.synonyms)
+        return next(names, self.name)
+
+    def words(self, language: str | None = None) -> tuple[str, ...]:
+        """Return its words in every language, its name in this one first, without those that take any ending."""
         others = (word for words in self.elsewhere for word in (*words.synonyms, *words.keywords))
-        return (self.name, *self.synonyms, *self.keywords, *(word for word in others if not word.endswith("*")))
+        known = (self.name, *self.synonyms, *self.keywords, *(word for word in others if not word.endswith("*")))
+        return tuple(dict.fromkeys((self.name_in(language), *known))) if language else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +77,8 @@ class Facet:
 def names_in(facets: Sequence[Facet], language: str) -> dict[str, str]:
     """Return what people call the facets and their values in a language, by their names; only those with a word."""
     names = {facet.name: name for facet in facets for spoken, name in facet.names if spoken == language}
-    values = ((value.name, words) for facet in facets for value in facet.values for words in value.elsewhere)
-    return names | {name: words.synonyms[0] for name, words in values if words.language == language and words.synonyms}
+    values = {value.name: value.name_in(language) for facet in facets for value in facet.values}
+    return names | {name: called for name, called in values.items() if called != name}
 
 
 @dataclass(frozen=True, slots=True)

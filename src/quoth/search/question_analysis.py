@@ -182,7 +182,7 @@ def _presumed_entities(text: str, profile: Profile, language: str) -> tuple[tupl
     }
     for facet in profile.facets:
         for value in mentioned_values(facet, text, language) if facet.presumed else ():
-            presumed[fold(value.name)] = tuple(map(name_entity, value.words))
+            presumed[fold(value.name)] = tuple(map(name_entity, value.words(language)))
     return tuple(presumed.values())
 
 

@@ -106,6 +106,11 @@ def test_a_receipt_is_that_of_the_english_outcome(client: TestClient) -> None:
     assert receipts[0].text == receipts[1].text
 
 
+def test_the_names_of_tags_come_where_they_are_asked_for(client: TestClient) -> None:
+    assert "names" not in client.get("/facets").json()
+    assert client.get("/facets?lang=de").json()["names"] == {}  # this profile has none
+
+
 def test_a_language_that_the_service_does_not_speak_is_refused(client: TestClient) -> None:
     refused = client.post("/answer", json={"question": HALVORSEN, "lang": "nl"})
 

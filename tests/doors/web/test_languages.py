@@ -36,6 +36,18 @@ def test_a_german_browser_gets_a_german_answer(new_page: NewPage, service: Servi
     expect(page.get_by_role("button", name="Dunkel anzeigen")).to_be_visible()
 
 
+def test_tags_have_the_names_that_the_profile_gives_them(new_page: NewPage, service: Service) -> None:
+    page = new_page(**GERMAN)
+    ask(page, service, FENCE)
+    expect(page.locator(".tags li").first).to_have_text("Thema Zäune")
+    page.locator(".filters summary").click()
+    page.get_by_role("group", name="Thema").get_by_label("Zäune").check()
+    await_outcome(page)
+
+    expect(page.locator(".chip")).to_contain_text("Thema Zäune")
+    assert parse_qs(urlsplit(page.url).query)["tag"] == ["topic:fences"]
+
+
 def test_a_refusal_is_explained_in_turkish(new_page: NewPage, service: Service) -> None:
     page = new_page(**TURKISH)
     ask(page, service, UNKNOWN)
