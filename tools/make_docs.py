@@ -150,6 +150,7 @@ PLACES = {
     "QUOTH_STORE": "address of a database, as `--store`",
     "QUOTH_PROFILE": "profile for `quoth ingest`, as `--profile`",
     "QUOTH_CACHE_DIR": "where the built model graph is kept; else `quoth` in `XDG_CACHE_HOME`, else in `~/.cache`",
+    "QUOTH_LANG": "the [language](languages.md#the-language-of-messages) that `quoth ask` speaks, as `--lang`",
 }
 
 MACHINE_DEFAULTS = {(command, "workers"): "one for each core" for command in ("batch", "grid", "compare-documents")}
@@ -299,7 +300,7 @@ def settings_part() -> str:
             lines.append(f"| `{key}` | {_value(keys[key])} | {kind} | {MEANINGS[key]} |")
     lines += ["", "### Variables", "", "| setting | variable |", "|---|---|"]
     lines += [f"| `{key}` | `QUOTH_{key.upper().replace('.', '_')}` |" for key in keys]
-    lines += ["", "These name a place or a profile, and are no settings:", "", "| variable | meaning |", "|---|---|"]
+    lines += ["", "These are no settings:", "", "| variable | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {meaning} |" for name, meaning in sorted(PLACES.items())]
     return "\n".join(lines)
 
