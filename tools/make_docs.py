@@ -155,6 +155,7 @@ PLACES = {
     "QUOTH_STORE": "address of a database, as `--store`",
     "QUOTH_PROFILE": "profile for `quoth ingest`, as `--profile`",
     "QUOTH_CACHE_DIR": "where the built model graph is kept; else `quoth` in `XDG_CACHE_HOME`, else in `~/.cache`",
+    "QUOTH_LANG": "the [language](languages.md#the-language-of-messages) that `quoth ask` speaks, as `--lang`",
 }
 
 MACHINE_DEFAULTS = {(command, "workers"): "one for each core" for command in ("batch", "grid", "compare-documents")}
@@ -304,7 +305,7 @@ def settings_part() -> str:
             lines.append(f"| `{key}` | {_value(keys[key])} | {kind} | {MEANINGS[key]} |")
     lines += ["", "### Variables", "", "| setting | variable |", "|---|---|"]
     lines += [f"| `{key}` | `QUOTH_{key.upper().replace('.', '_')}` |" for key in keys]
-    lines += ["", "These name a place or a profile, and are no settings:", "", "| variable | meaning |", "|---|---|"]
+    lines += ["", "These are no settings:", "", "| variable | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {meaning} |" for name, meaning in sorted(PLACES.items())]
     return "\n".join(lines)
 
@@ -440,7 +441,7 @@ def _recorded(command: Shown, folder: Path) -> str:
     program = "from quoth.cli import main; main()"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("QUOTH_")}
     # The cache stays where it is: building the model's graph is no part of the session.
-    environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb"}
+    environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb", "QUOTH_LANG": "en"}
     if cache := os.environ.get("QUOTH_CACHE_DIR"):
         environment["QUOTH_CACHE_DIR"] = cache
     done = subprocess.run(

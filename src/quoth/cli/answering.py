@@ -16,6 +16,7 @@ import typer
 
 from quoth.cli import options
 from quoth.cli.filter_options import with_filter_options
+from quoth.cli.user_language import counted, speak
 from quoth.errors import CorpusError, QuestionError
 from quoth.library import Quoth, ingest_paths
 from quoth.machine import available_cores
@@ -50,6 +51,7 @@ def ask(
     see_also: Annotated[
         bool, typer.Option("--see-also", help="Show what else is near the question, below the answer.")
     ] = False,
+    lang: options.Lang = None,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long it took.")] = False,
     receipt: Annotated[
         Path | None, typer.Option("--receipt", help="Write a receipt, with which anybody can check the quotes.")
@@ -65,6 +67,7 @@ def ask(
 
     Example: `quoth ask "What soil pH is best for canola?" --why`
     """
+    speak(lang)
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     if question is None and (as_json or not at_terminal):
         raise typer.BadParameter("give a question, or - to read it from standard input", param_hint="QUESTION")
@@ -217,13 +220,15 @@ def demo(index: Annotated[Path | None, typer.Option(help="Keep the demo's index 
     """
     from quoth.cli.terminal import OUT, print_outcome
 
+    speak(None)
     with tempfile.TemporaryDirectory() as scratch:
         place = index or Path(scratch) / "index"
         with options.progress_bars() as progress:
             report = ingest_paths(
                 [_sample_guides()], place, profile="agriculture", overrides=NO_OVERRIDES, progress=progress
             )
-        OUT.print(f"{report.info.documents} documents, {report.info.sentences:,} sentences")
+        documents = counted(report.info.documents, "{count} document", "{count} documents")
+        OUT.print(f"{documents}, {counted(report.info.sentences, '{count} sentence', '{count} sentences')}")
         quoth = Quoth(open_store(place, Settings().store), NO_OVERRIDES)
         for question in DEMO_QUESTIONS:
             OUT.rule()

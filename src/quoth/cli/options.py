@@ -65,6 +65,15 @@ SignWith = Annotated[
     Path | None, typer.Option("--sign-with", metavar="KEYFILE", help="Sign with this key (`quoth receipt-key new`).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Lang = Annotated[
+    str | None,
+    typer.Option(
+        "--lang",
+        metavar="LANGUAGE",
+        envvar="QUOTH_LANG",
+        help="Speak this language, `de`, `en`, `es`, `fr` or `tr`; that of the locale if absent.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 ProfileName = Annotated[
     str | None,

@@ -10,6 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quoth.answer.near_misses import is_unlikely, says_more
+from quoth.cli.user_language import counted, said, tr
 from quoth.domain.authority import supersessions
 from quoth.language.display import display_parts, one_line
 from quoth.output.citation_label import section_label, source_labels
@@ -26,8 +27,10 @@ from quoth.types import (
     Outcome,
     Outlook,
     QuoteRole,
+    Remark,
     Sentence,
     Span,
+    term,
 )
 
 
@@ -72,36 +75,40 @@ def print_outcome(outcome: Outcome, *, offsets: bool = False, see_also: bool = F
     `see_also`, what else is near the question follows.
     """
     for warning in outcome.notes.warnings:
-        OUT.print(f"[yellow]{plain(warning)}[/yellow]\n")
-    calibrated = "" if outcome.notes.calibrated else ", not calibrated"
+        OUT.print(f"[yellow]{plain(said(warning))}[/yellow]\n")
     match outcome:
         case Answer():
             if outcome.unsupported_parts:
-                OUT.print(
-                    "[bold]Only a part of the question is answered.[/bold] "
-                    f"No evidence for: {plain('; '.join(outcome.unsupported_parts))}.\n"
-                )
+                partly, parts = tr("Only a part of the question is answered."), "; ".join(outcome.unsupported_parts)
+                OUT.print(f"[bold]{partly}[/bold] {plain(tr('No evidence for: {parts}.', parts=parts))}\n")
             _print_citations(in_reading_order(outcome.citations), offsets=offsets)
             print_conflicts(outcome.conflicts)
             if see_also and outcome.see_also:
                 print_see_also(outcome, offsets=offsets)
-            OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
+            OUT.print(f"[dim]{_confidence(outcome)}[/dim]")
         case Abstention():
             relevant = outcome.outlook is Outlook.MAY_BE_RELEVANT
             detail = outcome.objection.detail
-            OUT.print(f"[bold]{'May be relevant' if relevant else 'No answer'}.[/bold] {plain(detail)}", end="")
-            unnamed = [text for text in outcome.missing if text not in detail]
-            OUT.print(f" No evidence for: {plain('; '.join(unnamed))}." if unnamed else "", end="")
+            OUT.print(f"[bold]{tr('May be relevant.') if relevant else tr('No answer.')}[/bold]", end="")
+            OUT.print(f" {plain(said(detail))}", end="")
+            if unnamed := [text for text in outcome.missing if text not in detail]:
+                OUT.print(f" {plain(tr('No evidence for: {parts}.', parts='; '.join(unnamed)))}", end="")
             shown = numbered_quotes(outcome) if see_also else shown_near_misses(outcome)
-            OUT.print("\n" if relevant or not shown else " The nearest, not given as an answer:\n")
+            OUT.print("\n" if relevant or not shown else f" {tr('The nearest, not given as an answer:')}\n")
             _print_citations(shown, offsets=offsets, beside=detail)
-            OUT.print(f"[dim]{outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
+            OUT.print(f"[dim]{outcome.objection.reason}, {_confidence(outcome)}[/dim]")
+
+
+def _confidence(outcome: Outcome) -> str:
+    if outcome.notes.calibrated:
+        return tr("confidence {confidence:.2f}", confidence=outcome.confidence)
+    return tr("confidence {confidence:.2f}, not calibrated", confidence=outcome.confidence)
 
 
 def print_see_also(outcome: Outcome, *, offsets: bool = False) -> None:
     """Print what else is near the question, with the numbers after those of the quotes."""
     shown = len(outcome.citations) if isinstance(outcome, Answer) else len(shown_near_misses(outcome))
-    OUT.print("See also, no part of the answer:")
+    OUT.print(tr("See also, no part of the answer:"))
     _print_citations(numbered_quotes(outcome)[shown:], offsets=offsets, after=shown)
 
 
@@ -150,17 +157,17 @@ def _print_citations(citations: Sequence[Citation], *, offsets: bool, after: int
         lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display and not shared else ""
         print_indented(lead + _marked(display_parts(sentence, citation.display, citation.highlights)))
         about = [label, *filter(None, [authority_label(citation.authority, citation.metadata)])]
-        about += [] if sentence.ocr is None else [f"read from a picture, {sentence.ocr:.0%} sure"]
-        about += [f"superseded by {by}" for by in _successors(citation)]
+        about += [] if sentence.ocr is None else [tr("read from a picture, {sure:.0%} sure", sure=sentence.ocr)]
+        about += [tr("superseded by {by}", by=by) for by in _successors(citation)]
         if citation.also:
-            about.append(f"also in {', '.join(_place_name(other, sentence) for other in citation.also)}")
-        about += ["context"] if citation.role is QuoteRole.CONTEXT and not (citation.why or after) else []
+            about.append(tr("also in {places}", places=tuple(_place_name(other, sentence) for other in citation.also)))
+        about += [tr("context")] if citation.role is QuoteRole.CONTEXT and not (citation.why or after) else []
         if offsets:
             about.append(f"{sentence.doc_id}[{sentence.quote.span.start}:{sentence.quote.span.end}]")
             about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
         print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
         if citation.why and says_more(citation.why, beside + " ".join(about)):
-            print_indented(plain(citation.why))
+            print_indented(plain(said(citation.why)))
         OUT.print()
         before = sentence
 
@@ -185,30 +192,34 @@ def _place_name(place: Sentence, quoted: Sentence) -> str:
 
 def authority_label(authority: str | None, metadata: Metadata) -> str | None:
     """Return the authority of a document; `binding, guessed` where it was read from its title."""
-    return f"{authority}, guessed" if authority and metadata.type_guessed else authority
+    if authority is None or not metadata.type_guessed:
+        return authority and said(term(authority))
+    return tr("{authority}, guessed", authority=term(authority))
 
 
 def print_conflicts(conflicts: Sequence[Conflict]) -> None:
     for conflict in conflicts:
-        about = f"[bold red]Conflict[/bold red] about {plain(conflict.subject)}: {plain(conflict.detail)}"
-        OUT.print(f"{about}\n")
+        about = tr("about {subject}:", subject=conflict.subject)
+        OUT.print(f"[bold red]{tr('Conflict')}[/bold red] {plain(about)} {plain(said(conflict.detail))}\n")
 
 
 def print_trace(asked: AskResult) -> None:
     """Print every stage with its scores."""
     trace, analysis = asked.trace, asked.trace.analysis
-    OUT.print("\n[bold]How it came about[/bold]")
-    OUT.print(f"kind      {analysis.kind} (lexical {analysis.alpha_lexical:.2f}, dense {analysis.alpha_semantic:.2f})")
-    OUT.print(f"terms     {plain(', '.join(' = '.join(group) for group in analysis.terms))}")
-    OUT.print(
-        f"tags      {', '.join(f'{facet} {value}' for facet, found in analysis.tags.items() for value in found) or '-'}"
-    )
+    OUT.print(f"\n[bold]{tr('How it came about')}[/bold]")
+    weights = f"(lexical {analysis.alpha_lexical:.2f}, dense {analysis.alpha_semantic:.2f})"
+    _print_stage(tr("kind"), f"{analysis.kind} {weights}")
+    _print_stage(tr("terms"), plain(", ".join(" = ".join(group) for group in analysis.terms)))
+    tags = ", ".join(f"{facet} {value}" for facet, found in analysis.tags.items() for value in found)
+    _print_stage(tr("tags"), tags or "-")
     presumed = one_line(", ".join(f"{entity.kind} {entity.text}" for entity, *_ in analysis.entities))
-    OUT.print(f"presumes  {escape(presumed) or '-'}")
+    _print_stage(tr("presumes"), escape(presumed) or "-")
     for cover in trace.sub_answers:
-        result = cover.objection.detail if cover.objection else f"{len(cover.evidence)} sentences"
-        OUT.print(f"part      {plain(f'{cover.sub_question.text}: {result}')}")
-    OUT.print(f"found     {asked.outcome.notes.k_initial} candidates, {len(trace.ranked)} kept")
+        evidence = counted(len(cover.evidence), "{count} sentences", "{count} sentences")
+        result = said(cover.objection.detail) if cover.objection else evidence
+        _print_stage(tr("part"), plain(f"{cover.sub_question.text}: {result}"))
+    found = tr("{found:d} candidates, {kept:d} kept", found=asked.outcome.notes.k_initial, kept=len(trace.ranked))
+    _print_stage(tr("found"), found)
     chosen = {evidence.sentence.id for evidence in trace.selection.evidence}
     rows = []
     for ranked in trace.ranked:
@@ -219,38 +230,43 @@ def print_trace(asked: AskResult) -> None:
         rows.append((mark, *figures, escape(one_line(ranked.sentence.text)[:90])))
     print_table(("", "lexical", "dense", "fused", "rerank", "order", "reader", "sentence"), rows)
     _print_matches(asked)
-    OUT.print(f"redundancy {trace.selection.redundancy_before:.2f} -> {trace.selection.redundancy_after:.2f}")
+    selection = trace.selection
+    _print_stage(tr("redundancy"), f"{selection.redundancy_before:.2f} -> {selection.redundancy_after:.2f}")
     _print_confidence(trace.confidence)
     for name, objection in trace.objections:
-        OUT.print(f"check     {name}: {escape(objection.detail) if objection else 'passed'}")
+        _print_stage(tr("check"), f"{name}: {escape(said(objection.detail)) if objection else tr('passed')}")
+
+
+def _print_stage(label: str, markup: str) -> None:
+    OUT.print(f"{label:<9} {markup}")
 
 
 def _print_matches(asked: AskResult) -> None:
     """Print each word of the question with its best match in the best sentences: a poorly matched word is missing."""
     matched = word_matches(asked.trace.encoded, asked.trace.ranked)
     if matched:
-        OUT.print("matched   " + plain(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched)))
+        _print_stage(tr("matched"), plain(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched)))
 
 
 _IN_WORDS = {
-    "intercept": "what an answer starts with",
-    "support": "how likely the best sentence answers by itself",
-    "gap": "how far it leads the second best",
-    "agreement": "how likely the next best sentences answer",
-    "coverage": "how much of the question the best sentences match",
-    "missing": "names, dates and amounts that the best sentences do not mention",
-    "unknown": "names and dates that the sources never mention",
-    "unused": "how rare a word is that the corpus never uses",
-    "unstated": "amounts that no source states",
-    "unspoken": "units that are asked for and no evidence uses",
-    "opposed": "words whose opposite the evidence has instead",
+    "intercept": Remark("what an answer starts with"),
+    "support": Remark("how likely the best sentence answers by itself"),
+    "gap": Remark("how far it leads the second best"),
+    "agreement": Remark("how likely the next best sentences answer"),
+    "coverage": Remark("how much of the question the best sentences match"),
+    "missing": Remark("names, dates and amounts that the best sentences do not mention"),
+    "unknown": Remark("names and dates that the sources never mention"),
+    "unused": Remark("how rare a word is that the corpus never uses"),
+    "unstated": Remark("amounts that no source states"),
+    "unspoken": Remark("units that are asked for and no evidence uses"),
+    "opposed": Remark("words whose opposite the evidence has instead"),
 }
 """What each feature of the confidence stands for; docs/evidence.md says more."""
 
 
 def _print_confidence(confidence: Confidence) -> None:
     """Print what speaks for the answer and what against it: the terms of the log odds, in words."""
-    OUT.print(f"confidence {confidence.value:.3f}")
-    for name, term in confidence.terms.items():
+    _print_stage(tr("confidence"), f"{confidence.value:.3f}")
+    for name, odds in confidence.terms.items():
         value = f" ({confidence.features[name]:.2f})" if name in confidence.features else ""
-        OUT.print(f"  {term:+.2f}   {_IN_WORDS.get(name, name)}{value}")
+        OUT.print(f"  {odds:+.2f}   {said(_IN_WORDS.get(name, name))}{value}")

@@ -102,7 +102,7 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
         extractor=extracted.extractor,
         metadata=replace(described, is_binding=is_binding(described, profile)),
     )
-    tag = document_tagger(profile, doc_id=file.doc_id, declared=described.tags)
+    tag = document_tagger(profile, doc_id=file.doc_id, declared=described.tags, language=described.language_code)
     page_of, ocr_of = _page_of(extract), _ocr_of(extract.recognised)
     sentences = tuple(
         _sentence(document, region, span, tag=tag, page=page_of(span.start), ocr=ocr_of(span))

@@ -73,6 +73,16 @@ class AskBody(_Strict):
     why: StrictBool = Field(False, description="Add the trace of every stage.")
 
 
+class AnswerBody(AskBody):
+    """A question of a person."""
+
+    lang: StrictStr | None = Field(
+        None,
+        description="The language of the person: what Quoth itself says of the outcome comes in it too, as `in_words`.",
+        examples=["de"],
+    )
+
+
 class BatchBody(_Strict):
     """Several questions; JSON Lines of the same objects are taken as well."""
 

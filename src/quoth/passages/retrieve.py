@@ -15,7 +15,7 @@ from quoth.passages.passage_builder import PassageBuilder, best_passages, gather
 from quoth.protocols import Reader
 from quoth.search.engine import Engine, Stage, silent
 from quoth.search.fusion import SearchResult, fusion_weights
-from quoth.search.hybrid_search import LLM_FALLBACK, hybrid_search, search_within
+from quoth.search.hybrid_search import hybrid_search, search_within, without_llm
 from quoth.search.language_pairs import expected_pair
 from quoth.search.missing_shards import PartialResult, missing_shards_note
 from quoth.search.question_analysis import analyse
@@ -138,7 +138,7 @@ def _llm_reranked(
             builder.analysis.question.text, [(found.passage.id, labelled_text(found)) for found in best]
         )
     except ProviderFault as fault:
-        note = f"{LLM_FALLBACK}{fault}"
+        note = without_llm(fault)
         return ranked, replace(search, degraded=(*search.degraded, "rerank"), notes=(*search.notes, note))
     rescored = [builder.rescored(found, score) for found, score in zip(best, scores, strict=True)]
     return best_passages(rescored), replace(search, usage=usage)

@@ -19,9 +19,8 @@ from quoth.search.fusion import ROUND, SearchResult, fuse, merge
 from quoth.search.language_pairs import LanguagePair, in_english, judged
 from quoth.search.logistic import CLEAR, Scale
 from quoth.search.reranking import rerank
-from quoth.types import Analysis, EncodedQuestion, Filters, Query, QuestionTokens, Ranked, Vectors
+from quoth.types import Analysis, EncodedQuestion, Filters, Query, QuestionTokens, Ranked, Remark, Vectors
 
-LLM_FALLBACK = "The judging model could not be used, so the order is the one before it: "
 _NEARLY = 0.9
 """The share of the best score anywhere that a document type must reach when the question only hints at it."""
 _WORD = re.compile(r"\w+")
@@ -40,7 +39,10 @@ def hybrid_search(analysis: Analysis, *, reader: Reader, engine: Engine, topk: i
     except ProviderFault as fault:
         encoded = encode_question(analysis.search_text, embedder=None, reader=reader)
         degraded = ("dense",)
-        notes = (f"The embedding model cannot be reached, so only full text was searched: {fault}",)
+        unreached = Remark(
+            "The embedding model cannot be reached, so only full text was searched: {fault}", fault=str(fault)
+        )
+        notes = (unreached,)
     filters = analysis.question.filters
     result = _search_with_successors(filters, analysis, encoded, reader=reader, engine=engine, topk=topk)
     if analysis.document_types:
@@ -51,7 +53,10 @@ def hybrid_search(analysis: Analysis, *, reader: Reader, engine: Engine, topk: i
             result = of_types
         elif analysis.types_asked:
             named = ", ".join(analysis.document_types)
-            notes += (f"Nothing of the type that the question names ({named}) is clearly relevant; see all types.",)
+            elsewhere = Remark(
+                "Nothing of the type that the question names ({named}) is clearly relevant; see all types.", named=named
+            )
+            notes += (elsewhere,)
     return replace(result, degraded=degraded, notes=notes)
 
 
@@ -118,12 +123,16 @@ def rerank_with_llm(result: SearchResult, analysis: Analysis, *, reader: Reader,
     try:
         scores, usage = engine.llm_reranker.score(analysis.question.text, texts)
     except ProviderFault as fault:
-        return replace(result, degraded=(*result.degraded, "rerank"), notes=(*result.notes, f"{LLM_FALLBACK}{fault}"))
+        return replace(result, degraded=(*result.degraded, "rerank"), notes=(*result.notes, without_llm(fault)))
     rescored = tuple(
         replace(item, relevance=(score := round(llm.score, ROUND)), order=score)
         for item, llm in zip(best, scores, strict=True)
     )
     return replace(result, ranked=_boosted(rescored, analysis, reader=reader, engine=engine), usage=usage)
+
+
+def without_llm(fault: ProviderFault) -> Remark:
+    return Remark("The judging model could not be used, so the order is the one before it: {fault}", fault=str(fault))
 
 
 def _boosted(ranked: tuple[Ranked, ...], analysis: Analysis, *, reader: Reader, engine: Engine) -> tuple[Ranked, ...]:

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from quoth.domain.profile import Facet, Profile, TagValue
+from quoth.domain.profile import Facet, Profile, TagValue, TagWords
 from quoth.domain.tags import matcher
 from quoth.errors import QuestionError
 from quoth.language.entities import entities
 from quoth.language.function_words import asked_words
+from quoth.language.inflection import inflected
 from quoth.language.quantities import quantities
 from quoth.language.recognition import language_of
 from quoth.language.stems import word_language
@@ -78,7 +79,7 @@ def analyse(
         search_text=search_text,
         kind=kind,
         terms=_terms(search_text, profile, word_language(language)),
-        tags={facet.name: values for facet in profile.facets if (values := matcher(facet)(search_text))},
+        tags={facet.name: values for facet in profile.facets if (values := matcher(facet, language)(search_text))},
         entities=presumed,
         quantities=_presumed_quantities(text, language),
         unused=(),
@@ -142,8 +143,17 @@ def _terms(search_text: str, profile: Profile, language: str) -> tuple[tuple[str
     else:
         words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
         content = ([word for word in words if fold(word) not in FUNCTION_WORDS] or words)[:_MAX_TERMS]
-    synonyms = synonyms_of(profile.facets, profile.synonyms)
-    return tuple((word, *synonyms.get(singular(fold(word)), ())) for word in content)
+    return tuple((word, *_synonyms(word, profile)) for word in content)
+
+
+def _synonyms(word: str, profile: Profile) -> tuple[str, ...]:
+    """Return the other names of what a word names, in any form that a language of the profile gives it."""
+    folded = fold(word)
+    known = synonyms_of(profile.facets, profile.synonyms).get(singular(folded))
+    if known is not None:
+        return known
+    found = ((pattern.fullmatch(folded), names) for pattern, names in _names_elsewhere(profile.facets))
+    return next((names for matched, names in found if matched), ())
 
 
 @lru_cache(maxsize=8)
@@ -158,6 +168,23 @@ def synonyms_of(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) 
     }
 
 
+@lru_cache(maxsize=8)
+def _names_elsewhere(facets: tuple[Facet, ...]) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    """Return for each single word of a value in another language its forms, and the names of the value.
+
+    A word of the profile's own language brings none of them: other documents than those that hold it are searched by
+    meaning.
+    """
+    return tuple(
+        (re.compile(inflected(fold(word), words.language)), (value.name, *value.synonyms, *words.synonyms))
+        for facet in facets
+        for value in facet.values
+        for words in value.elsewhere
+        for word in words.synonyms
+        if " " not in word
+    )
+
+
 def _presumed_entities(text: str, profile: Profile, language: str) -> tuple[tuple[Entity, ...], ...]:
     """Return the entities and the values of presumed facets in the question, each followed by its synonyms."""
     synonyms = synonyms_of(profile.facets, profile.synonyms)
@@ -166,9 +193,8 @@ def _presumed_entities(text: str, profile: Profile, language: str) -> tuple[tupl
         for entity in entities(text, language)
     }
     for facet in profile.facets:
-        for value in mentioned_values(facet, text) if facet.presumed else ():
-            words = (value.name, *value.synonyms, *value.keywords)
-            presumed[fold(value.name)] = tuple(map(name_entity, words))
+        for value in mentioned_values(facet, text, language) if facet.presumed else ():
+            presumed[fold(value.name)] = tuple(map(name_entity, value.words(language)))
     return tuple(presumed.values())
 
 
@@ -176,10 +202,16 @@ def name_entity(text: str) -> Entity:
     return Entity(text, EntityKind.NAME, tuple(singular(word) for word in fold(text).split()))
 
 
-def mentioned_values(facet: Facet, text: str) -> list[TagValue]:
-    """Return the values of the facet that the text mentions, including `others`, which have no tag."""
-    everything = (*facet.values, *(TagValue(name, (), ()) for name in facet.others))
-    names = matcher(replace(facet, values=everything))(text)
+def mentioned_values(facet: Facet, text: str, language: str | None = None) -> list[TagValue]:
+    """Return the values of the facet that the text mentions, including `others`, which have no tag.
+
+    `language` is that of the text, None if it is unknown.
+    """
+    everything = [*facet.values, *(TagValue(name, (), ()) for name in facet.others)]
+    for spoken, others in facet.others_elsewhere:
+        if language in {None, spoken}:
+            everything += [TagValue(name, (), (), (TagWords(spoken, (name,), ()),)) for name in others]
+    names = matcher(replace(facet, values=tuple(everything)), language)(text)
     return [value for value in everything if value.name in names]
 
 

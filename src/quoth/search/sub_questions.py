@@ -115,7 +115,7 @@ def _distinguishing(name: str, others: Sequence[str], profile: Profile) -> tuple
     for facet in presumed:
         values = [value for value in mentioned_values(facet, name) if value not in mentioned_values(facet, rest)]
         if values and all(mentioned_values(facet, other) for other in others):
-            return tuple(tuple(map(name_entity, (value.name, *value.synonyms, *value.keywords))) for value in values)
+            return tuple(tuple(map(name_entity, value.words())) for value in values)
     known = {singular(fold(word)) for word in _content(rest)}
     own = [word for word in dict.fromkeys(_content(name)) if singular(fold(word)) not in known]
     # `Swathing or straight-cutting canola`: both are about canola, so it does not distinguish them.

@@ -50,6 +50,7 @@ from quoth.types.questions import (
     checked_years,
     year_range,
 )
+from quoth.types.remark import Remark, all_of, any_of, term
 from quoth.types.results import (
     Abstention,
     Answer,
