@@ -45,9 +45,9 @@ LEFT_OUT = 0.25
 QUOTED = 3
 """An answer is right when one of so many best sentences is: without the reader more of them are quoted."""
 QUESTIONS = 220
-UNKNOWN_FORMS, NOWHERE = 0.35, 0.6
+UNKNOWN_FORMS, NOWHERE = {"multilingual": 0.35, "words": 0.2}, 0.6
 """How many words of a question are taken for ones in forms that full text does not know, and how many of these are used
-in no other form either."""
+in no other form either. Where words are all there is, fewer: a word that is nowhere must go on counting."""
 LESS_ALIKE = 0.5
 DIMENSIONS, SENTENCES, CUT = 96, 4_000, 0.005
 FITS = {  # by what there is to go by: features of a sentence, and of the answer
@@ -155,13 +155,13 @@ def changed(asked: Sequence[Asked], fit: str) -> list[Asked]:
     chance = random.Random(1)
     if fit == "multilingual_across":
         return [less_alike(one, chance.random() * LESS_ALIKE) for one in asked]
-    return [in_unknown_forms(one, chance) for one in asked]
+    return [in_unknown_forms(one, UNKNOWN_FORMS[fit], chance) for one in asked]
 
 
-def in_unknown_forms(one: Asked, chance: random.Random) -> Asked:
+def in_unknown_forms(one: Asked, share: float, chance: random.Random) -> Asked:
     """Return a question some of whose words full text does not know again; many of these then are nowhere at all."""
     trace, words = one.trace, max(1, len(one.trace.analysis.terms))
-    lost = sum(chance.random() < UNKNOWN_FORMS for _ in range(words)) / words
+    lost = sum(chance.random() < share for _ in range(words)) / words
     known = trace.confidence.features
     absent, apart = (known[name] + (1 - known[name]) * lost for name in WORDS)
     absent = known["absent"] + (absent - known["absent"]) * NOWHERE
