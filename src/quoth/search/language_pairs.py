@@ -10,7 +10,7 @@ from quoth.domain.publications import within_publications
 from quoth.protocols import Reader
 from quoth.search.fusion import ROUND
 from quoth.search.logistic import EvidenceModel, logistic
-from quoth.types import NO_FILTERS, Analysis, EntityKind, IndexInfo, Query, Ranked, Support
+from quoth.types import NO_FILTERS, Analysis, EntityKind, IndexInfo, Query, Ranked, Remark, Support
 
 ENGLISH = "en"
 READER = "reader"
@@ -114,11 +114,14 @@ def language_notes(pair: LanguagePair, analysis: Analysis, ranked: Sequence[Rank
     asked = analysis.language
     if pair is LanguagePair.ACROSS and ranked:
         found = _language_of(ranked[0], reader, asked=asked)
-        return (f"The question is in one language ({asked}) and the evidence in another ({found}). {_NOT_FITTED}",)
-    return (f"The question and the evidence are not in English ({asked}). {_NOT_FITTED}",)
+        across = Remark(
+            "The question is in one language ({asked}) and the evidence in another ({found}).", asked=asked, found=found
+        )
+        return across, _NOT_FITTED
+    return Remark("The question and the evidence are not in English ({asked}).", asked=asked), _NOT_FITTED
 
 
-_NOT_FITTED = (
+_NOT_FITTED = Remark(
     "The reader, which judges English alone, was left aside, and the confidence was fitted to English questions "
     "without it. Fit it to your own questions (quoth fit), or calibrate it (quoth calibrate)."
 )

@@ -18,6 +18,7 @@ const NEXT = {
 const DEGRADED = {
   dense: t("The embedding model could not be reached: the words of the question were searched for, not their meaning."),
   evidence: t("The embedding model has no token vectors: the score rests on the search alone."),
+  reader: t("The reader was left aside: it judges English alone."),
   rerank: t("The judging model failed: the order is that of the search."),
 };
 
