@@ -76,11 +76,11 @@ $(VENV)/.system: tools/system_parts.sh $(VENV)/.dev
 lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--extra faiss --extra hub --extra serve pyproject.toml requirements/build.in -o requirements/run.txt
+		--extra faiss --extra hub --extra multilingual --extra serve pyproject.toml requirements/build.in -o requirements/run.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--all-extras --group dev pyproject.toml requirements/build.in -c requirements/run.txt -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--extra anchor --extra faiss --extra hub --extra mcp --extra msg --extra otel --extra postgres --extra ray --extra serve \
+		--extra anchor --extra faiss --extra hub --extra mcp --extra msg --extra multilingual --extra otel --extra postgres --extra ray --extra serve \
 		--extra watch pyproject.toml requirements/build.in -c requirements/dev.txt -o requirements/image.txt
 
 clean:  ## Remove what the targets made.

@@ -26,6 +26,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # The console takes its width from here when it is imported, by whichever test comes first.
 os.environ["COLUMNS"] = "200"
+# The terminal speaks English, wherever the tests run.
+os.environ.pop("LC_ALL", None)
+os.environ["LC_MESSAGES"] = "C"
 
 _REQUIRED = os.environ.get("QUOTH_TEST_PARTS") == "required"
 

@@ -1,9 +1,10 @@
 """Look at every sentence boundary of every document for one that a reader would call wrong.
 
-    python tools/check_boundaries.py DIR...
+    python tools/check_boundaries.py DIR... [--language de]
 
-The checks know only a text, its sentence spans and its skipped spans. They share no code with the splitter, so that a
-mistake there is not repeated here. Exit 1 when anything is found.
+Without --language, the language of each document is recognised as `quoth ingest` does. The checks know only a text, its
+sentence spans and its skipped spans. They share no code with the splitter, so that a mistake there is not repeated
+here. Exit 1 when anything is found.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -83,13 +84,31 @@ WHOLE = {
 }
 """Things that are one: no boundary may fall inside."""
 
+WHOLE_ELSEWHERE = {
+    "grouped number": re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,٫٬'’]\d+)+"),
+    "spaced abbreviation": re.compile(
+        r"\b(?:z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|v\. ?Chr|n\. ?Chr|т\. ?е|т\. ?к|и т\. ?д|и т\. ?п|до н\. ?э|p\. ?ej"
+        r"|EE\. ?UU|av\. ?J\.-C|M\. ?Ö|M\. ?S|π\. ?Χ|μ\. ?Χ|κ\. ?λπ|de ex|d\. ?Hr|î\. ?Hr|v\. ?v|ई\. ?पू|ق\. ?م)\."
+    ),
+    "reference elsewhere": re.compile(
+        r"\b(?:S|Nr|Abs|Bd|Kap|Abb|pág|págs|núm|art|стр|рис|табл|гл|bkz\. s|σελ|pag|alin|tr|blz|pkt|čl)\. ?\d+", re.I
+    ),
+    "title": re.compile(r"\b(?:Hr|Fr|Sr|Sra|Srta|Dra|Doç|Yrd|Dl|Dna|TS|PGS|TP|κ|डॉ|г-н|проф|акад)\. ?\w"),
+    "ordinal date": re.compile(
+        r"\b\d{1,2}\. ?(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Ocak|Şub|Nis|Haz|Tem|Ağu|Eyl|Eki|Kas|Ara"
+        r"|yüzyıl|jahrhundert)\w*",
+        re.I,
+    ),
+}
+"""The same for documents in other languages than English."""
+
 ABBREVIATION = re.compile(
     r"(?:^|[\s(\[“\"])(?:e\.g|i\.e|cf|viz|vs|approx|ca|Dr|Mr|Mrs|Ms|Prof|Rev|Hon|Messrs|subsp|var|incl|esp|resp)\.$",
     re.I,
 )
 GOES_ON_IN_LOWER_CASE = re.compile(r"[a-z]+(?:[\s,;:.)]|$)")
 TERMINATED = re.compile(
-    r"(?:[.!?…:。！？｡؟।॥۔։።]|\.\d{1,3})(?:[\"'”’»›)\]}*_`~」』）】》†‡¹²³⁰⁴-⁹]|</\w+>|\[\^?[\w,;–\- ]{1,12}\])*$"
+    r"(?:[.!?…:;。！？｡؟।॥۔։።៕។။]|\.\d{1,3})(?:[\"'”’»›“«)\]}*_`~」』）】》†‡¹²³⁰⁴-⁹]|</\w+>|\[\^?[\w,;–\- ]{1,12}\])*$"
 )
 OPEN_LINE = re.compile(r"[\w,]$")
 CLOSING = re.compile(r"[,;:.!?)\]}%”»]")
@@ -116,13 +135,17 @@ LONGEST_SENTENCE = 1_500
 """Beyond this a sentence may be cut without a terminator, between two words."""
 
 
-def check(text: str, spans: Sequence[Pair], skipped: Sequence[Pair]) -> list[Violation]:
+def check(text: str, spans: Sequence[Pair], skipped: Sequence[Pair], *, language: str | None = None) -> list[Violation]:
     """Return what is wrong with the sentences of a text, in order of offset."""
     found = [*_coverage(text, spans, skipped), *_trimmed(text, spans)]
     edges = sorted({start for start, _ in spans} | {end for _, end in spans})
-    found += _inside(text, edges)
+    english = language in {None, "en"}
+    found += _inside(text, edges, WHOLE if english else WHOLE | WHOLE_ELSEWHERE)
+    rules = {rule: broken for rule, broken in RULES.items() if english or rule not in ENGLISH_RULES}
     for boundary in _boundaries(text, spans):
-        found += [_violation(rule, text, boundary.before[1]) for rule, broken in RULES.items() if broken(boundary)]
+        if language in BLANKS_END and boundary.gap:
+            continue
+        found += [_violation(rule, text, boundary.before[1]) for rule, broken in rules.items() if broken(boundary)]
     return sorted(found, key=lambda violation: (violation.at, violation.rule))
 
 
@@ -150,9 +173,9 @@ def _trimmed(text: str, spans: Sequence[Pair]) -> Iterator[Violation]:
             yield _violation("not trimmed", text, start)
 
 
-def _inside(text: str, edges: Sequence[int]) -> Iterator[Violation]:
+def _inside(text: str, edges: Sequence[int], whole: Mapping[str, re.Pattern[str]]) -> Iterator[Violation]:
     """Yield every sentence edge that falls inside something that is one."""
-    for rule, pattern in WHOLE.items():
+    for rule, pattern in whole.items():
         for match in pattern.finditer(text):
             for edge in _strictly_inside(edges, match.span()):
                 yield _violation(f"inside a {rule}", text, edge)
@@ -189,7 +212,9 @@ def _boundaries(text: str, spans: Sequence[Pair]) -> Iterator[Boundary]:
 
 
 def _inside_a_token(boundary: Boundary) -> bool:
-    if boundary.gap or re.search(r"[。！？｡؟।॥۔։።][”’»」』）】》\"')\]]*$", boundary.left):
+    if boundary.gap or re.search(r"[。！？｡؟।॥۔։።៕។။][”’»」』）】》\"')\]]*$", boundary.left):
+        return False
+    if re.match(r"[\u3040-\u9fff]", boundary.right) and boundary.left[-1] in "!?\"'）)":
         return False
     glued = re.search(r"[a-z]{3}[.!?][\"'”’)\]]*$", boundary.left) and re.match(r"[A-Z][a-z]", boundary.right)
     return not glued
@@ -244,6 +269,10 @@ RULES: dict[str, Callable[[Boundary], bool]] = {
     "no terminator": _unterminated,
     "enumerator alone": _enumerator_alone,
 }
+ENGLISH_RULES = frozenset({"after initials", "number from unit"})
+"""They know words of English."""
+BLANKS_END = frozenset({"th", "lo"})
+"""Languages in which a blank ends a sentence, and no mark."""
 
 
 def documents(directories: Sequence[Path]) -> list[Path]:
@@ -251,25 +280,28 @@ def documents(directories: Sequence[Path]) -> list[Path]:
     return sorted(path for folder in directories for path in folder.rglob("*") if path.suffix in {".md", ".txt"})
 
 
-def check_file(path: Path) -> list[Violation]:
+def check_file(path: Path, language: str | None = None) -> list[Violation]:
     from quoth.documents.sentences import split  # the checks above must not know the splitter
+    from quoth.language.recognition import language_of
 
     text = path.read_bytes().decode("utf-8")
-    parts = split(text, format="markdown" if path.suffix == ".md" else "text")
+    language = language or language_of(text)
+    parts = split(text, format="markdown" if path.suffix == ".md" else "text", language=language)
     spans = [(span.start, span.end) for _, sentences in parts for span in sentences]
     skipped = [(region.span.start, region.span.end) for region, _ in parts if region.kind.skipped]
-    return check(text, spans, skipped)
+    return check(text, spans, skipped, language=language)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directories", nargs="+", type=Path, metavar="DIR")
+    parser.add_argument("--language", metavar="CODE", help="of all documents, in place of recognition")
     parser.add_argument("--show", type=int, default=10, help="examples of each rule (default 10)")
     arguments = parser.parse_args()
     paths = documents(arguments.directories)
     counts: Counter[str] = Counter()
     for path in paths:
-        for violation in check_file(path):
+        for violation in check_file(path, arguments.language):
             counts[violation.rule] += 1
             if counts[violation.rule] <= arguments.show:
                 sys.stdout.write(f"{violation.rule}: {path.name}[{violation.at}] {violation.context}\n")

@@ -114,6 +114,7 @@ def _count(quoth: Quoth, given: Sequence[str]) -> int:
 
 def _run(command: Sequence[str]) -> Callable[[], object]:
     environment = {**os.environ, **{f"QUOTH_{key.upper().replace('.', '_')}": value for key, value in SETTINGS.items()}}
+    environment["PYTHONDONTWRITEBYTECODE"] = ""  # an installed package is not compiled again for each command
 
     def run() -> None:
         ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -87,7 +87,9 @@ MEANINGS = {
     "embedding.seconds": "How long one request to it may take when documents are embedded.",
     "embedding.question_seconds": "How long the vector of a question may take, retries included; then full text alone.",
     "embedding.retries": "How often a request is tried again that failed for a reason that may pass.",
-    "embedding.model_name": "The model. `hash` is a stand-in without weights, for tests and plumbing.",
+    "embedding.model_name": "The model. `auto` is that of the index, and for a new one goes by the language of the "
+    "documents: see [Languages](languages.md#models-for-other-languages). `hash` is a "
+    "stand-in without weights, for tests and plumbing.",
     "embedding.path": "A folder with `model.safetensors`, `tokenizer.json` and `config.json`, instead of the package.",
     "embedding.download": "Allow fetching the weights from the model hub (needs the extra `hub`).",
     "embedding.query_prefix": "Stands in front of every question; not set: what the model's files say.",
@@ -114,6 +116,7 @@ MEANINGS = {
     "ingest.workers": "Processes that extract text; 0: one for each core.",
     "ingest.json_text": "The fields of a JSON file that hold text, such as `body, notes.text`; empty: all.",
     "ingest.json_title": "The field that names a record of a JSON file.",
+    "ingest.language": "The language of documents that state none, such as `de`; empty: it is recognised.",
     "cache.vector_seconds": "How long the vector of a question is kept; 0: not at all.",
     "cache.result_seconds": "How long what was retrieved is kept; never across a change of the index.",
     "cache.memory_mb": "How much memory both may take; 0 keeps nothing.",
@@ -152,6 +155,7 @@ PLACES = {
     "QUOTH_STORE": "address of a database, as `--store`",
     "QUOTH_PROFILE": "profile for `quoth ingest`, as `--profile`",
     "QUOTH_CACHE_DIR": "where the built model graph is kept; else `quoth` in `XDG_CACHE_HOME`, else in `~/.cache`",
+    "QUOTH_LANG": "the [language](languages.md#the-language-of-messages) that `quoth ask` speaks, as `--lang`",
 }
 
 MACHINE_DEFAULTS = {(command, "workers"): "one for each core" for command in ("batch", "grid", "compare-documents")}
@@ -301,7 +305,7 @@ def settings_part() -> str:
             lines.append(f"| `{key}` | {_value(keys[key])} | {kind} | {MEANINGS[key]} |")
     lines += ["", "### Variables", "", "| setting | variable |", "|---|---|"]
     lines += [f"| `{key}` | `QUOTH_{key.upper().replace('.', '_')}` |" for key in keys]
-    lines += ["", "These name a place or a profile, and are no settings:", "", "| variable | meaning |", "|---|---|"]
+    lines += ["", "These are no settings:", "", "| variable | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {meaning} |" for name, meaning in sorted(PLACES.items())]
     return "\n".join(lines)
 
@@ -437,7 +441,7 @@ def _recorded(command: Shown, folder: Path) -> str:
     program = "from quoth.cli import main; main()"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("QUOTH_")}
     # The cache stays where it is: building the model's graph is no part of the session.
-    environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb"}
+    environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb", "QUOTH_LANG": "en"}
     if cache := os.environ.get("QUOTH_CACHE_DIR"):
         environment["QUOTH_CACHE_DIR"] = cache
     done = subprocess.run(

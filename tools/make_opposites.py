@@ -16,6 +16,8 @@ TARGET = Path(__file__).resolve().parents[1] / "src/quoth/language/opposites.txt
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 CLOSED_CLASS = ("above below", "after before", "inside outside", "less more", "over under", "with without")
 """Opposite prepositions and quantifiers: WordNet has no prepositions."""
+TELLING_TOGETHER = ("back front",)
+"""Opposites of which one is too common to tell anything beside any other word."""
 SHORTEST = 3
 """Letters. The opposites of shorter words (`no`, `up`, `in`) are too common to tell anything."""
 TOO_COMMON = frozenset(
@@ -51,7 +53,7 @@ def main() -> int:
         print(f"{folder} does not hold WordNet: apt-get install wordnet-base", file=sys.stderr)
         return 1
     pairs = {tuple(sorted(pair)) for part in PARTS_OF_SPEECH for pair in antonyms(folder / f"data.{part}")}
-    kept = {" ".join(pair) for pair in pairs if all(map(is_telling, pair))} | set(CLOSED_CLASS)
+    kept = {" ".join(pair) for pair in pairs if all(map(is_telling, pair))} | {*CLOSED_CLASS, *TELLING_TOGETHER}
     known = {word for pair in kept for word in pair.split()}
     forms = {
         f"{form} < {base}"

@@ -44,6 +44,7 @@ class Shot:
     """Which view of the reader to open on the first quote: `text`, `page`, or none."""
     grid: str | None = None
     """Which documents to ask in a grid; None asks for an answer."""
+    locale: str = "en-US"
 
 
 GUIDES = """\
@@ -56,6 +57,7 @@ SHOTS = (
     Shot("answer.png", "agriculture", "How deep should corn be planted?", 1200, 900, dark=False, opened=None),
     Shot("reader.png", "formats", "In what steps is grain cooled?", 1360, 880, dark=False, opened="page"),
     Shot("abstention.png", "agriculture", "What seeding rate is recommended for quinoa?", 1200, 900, False, None),
+    Shot("german.png", "agriculture", "How deep should quinoa be planted?", 1200, 900, False, None, locale="de-DE"),
     Shot("conflict.png", "governance", "How high may a fence be in a rear yard?", 1200, 900, False, None),
     Shot("phone-dark.png", "agriculture", "What soil pH is best for growing canola?", 390, 844, dark=True, opened=None),
     Shot("grid.png", "agriculture", GUIDES, 1264, 920, dark=False, opened=None, grid="*/guide.md"),
@@ -109,6 +111,7 @@ def take(browser: Browser, url: str, shot: Shot, target: Path) -> None:
     context = browser.new_context(
         viewport={"width": shot.width, "height": shot.height},
         color_scheme="dark" if shot.dark else "light",
+        locale=shot.locale,
         reduced_motion="reduce",
         device_scale_factor=2 if shot.width < 500 else 1,
     )

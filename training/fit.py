@@ -40,6 +40,8 @@ MODELS = Path(__file__).resolve().parents[1] / "src/quoth/models/shipped"
 STANDALONE = ("covidqa", "medquad", "pubmedqa_pqal", "selqa", "tatqa", "xquad_en")
 """Sets whose questions name what they are about, so that they can be asked of many documents."""
 DOUBTS = ("unknown", "unused", "unstated", "unspoken", "opposed")
+WORDS = ("absent", "apart")
+"""What the words of a question tell where the reader is left aside."""
 KNOWN = {  # by what the engine has to go by: features of a sentence, and of the answer
     "late": (("late", "lexical"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),
     "reader": (("late", "lexical", "reader"), ("support", "gap", "agreement", "coverage", "missing", *DOUBTS)),
@@ -192,11 +194,11 @@ def fit_sentences(
     return fit(features, labels, shares=shares, signs=signs, ridge=RIDGE, prior=None)
 
 
-def answer_model(asked: Sequence[Asked], names: Sequence[str], of_sentences: Logistic) -> Logistic:
+def answer_model(asked: Sequence[Asked], names: Sequence[str], of_sentences: Logistic, best: int = 1) -> Logistic:
     """Fit to all forms of questions; then let the probabilities hold for those that people asked."""
     rows, chances = [], []
     for one in asked:
-        features, right = features_of(one, of_sentences)
+        features, right = features_of(one, of_sentences, best)
         rows.append({name: features[name] for name in names})
         chances.append(1.0 if right else UNLABELLED if one.item.gold else 0.0)
     shares = np.array([one.share for one in asked])
@@ -214,12 +216,14 @@ def answer_model(asked: Sequence[Asked], names: Sequence[str], of_sentences: Log
     return replace(model, intercept=round(model.intercept + float(shift), 4))
 
 
-def features_of(one: Asked, of_sentences: Logistic) -> tuple[dict[str, float], bool]:
-    """Return the features of an answer under a model for sentences, and whether its best sentence is right."""
+def features_of(one: Asked, of_sentences: Logistic, best: int = 1) -> tuple[dict[str, float], bool]:
+    """Return the features of an answer under a model for sentences, and whether one of the `best` is right."""
     judged = [judged_by(of_sentences, ranked) for ranked in one.trace.ranked]
     features = answer_features(judged, one.trace.analysis, one.trace.encoded)
-    features |= {name: one.trace.confidence.features[name] for name in DOUBTS}
-    return features, one.right(max(judged, key=lambda ranked: ranked.relevance))
+    known = one.trace.confidence.features
+    features |= {name: known[name] for name in (*DOUBTS, *WORDS) if name in known}
+    likeliest = sorted(judged, key=lambda ranked: -ranked.relevance)[:best]
+    return features, any(map(one.right, likeliest))
 
 
 def fit_judge(asked: Sequence[Asked]) -> Judge:

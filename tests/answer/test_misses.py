@@ -21,7 +21,9 @@ from quoth.types import (
     Candidate,
     Citation,
     Document,
+    IndexInfo,
     Metadata,
+    ModelIdentity,
     Objection,
     Question,
     Quote,
@@ -42,6 +44,8 @@ UNKNOWN = Objection(Reason.UNKNOWN_ENTITY, "Unknown.")
 
 class Words:
     """All that is asked of a reader here: how often a term occurs in one text."""
+
+    info = IndexInfo(3, 1, "", ModelIdentity("fake", "1", "fp32", 8), "general", "", 1, 1)
 
     def __init__(self, text: str) -> None:
         self._text = fold(text)

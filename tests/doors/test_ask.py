@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -63,14 +64,23 @@ def test_an_abstention_exits_with_0_and_shows_what_came_nearest(small: SmallCorp
 
     assert (ran.code, ran.talk) == (0, "")
     assert ran.text.startswith("May be relevant. 'Halvorsen' is not mentioned in the corpus.")
-    assert "reason unknown_entity" in ran.text
-    assert "This may apply:" in ran.text
+    assert "unknown_entity, confidence " in ran.lines[-1]
 
 
-def test_an_abstention_says_what_the_nearest_lack(small: SmallCorpus) -> None:
+def test_what_the_nearest_lack_is_said_once(small: SmallCorpus) -> None:
     ran = run("ask", HALVORSEN, "--index", small.index)
+    result = run("ask", HALVORSEN, "--index", small.index, "--json").object
 
-    assert "It does not mention Halvorsen." in ran.text
+    assert "does not mention Halvorsen" not in ran.text
+    assert result["nearest"][0]["why"] == "It does not mention Halvorsen."
+
+
+def test_no_line_ends_with_spaces_or_is_blank_twice(small: SmallCorpus) -> None:
+    for question in (CANOLA, HALVORSEN):
+        lines = run("ask", question, "--index", small.index).text.split("\n")
+
+        assert lines == [line.rstrip() for line in lines]
+        assert ("", "") not in list(pairwise(lines[:-1]))
 
 
 def test_where_nothing_is_relevant_only_the_nearest_is_shown(small: SmallCorpus) -> None:

@@ -170,6 +170,17 @@ def test_words_that_stand_out_are_parts_of_what_is_shown() -> None:
     assert _parts("Of 2\u00ad3 so\u00adme", "2\u00ad3") == ("Of ", "2-3", " some")
 
 
+def test_the_marks_of_a_quotation_are_not_shown_and_signs_in_it_are() -> None:
+    text = "I agree\n> that 2 > 1\r\n> > here."
+
+    def shown(kind: RegionKind) -> tuple[str, ...]:
+        sentence = Sentence("a.md", Quote(Span(0, len(text)), text), kind, (), None, None, None, {})
+        return display_parts(sentence, displayed_sentence(sentence, Vocabulary(text)), [Span(10, 14)])
+
+    assert shown(RegionKind.QUOTE) == ("I agree ", "that", " 2 > 1 here.")
+    assert shown(RegionKind.PARAGRAPH) == ("I agree > ", "that", " 2 > 1 > > here.")
+
+
 @given(st.text(alphabet="ab 2-\n\u00ad\u2010/,é😀", min_size=1, max_size=40), st.data())
 def test_the_parts_are_all_that_is_shown(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))

@@ -16,6 +16,7 @@ from quoth.types import (
     NO_FILTERS,
     Candidate,
     DocumentInfo,
+    Filters,
     Metadata,
     Question,
     Quote,
@@ -44,13 +45,14 @@ def document(doc_id: str, metadata: Metadata) -> DocumentInfo:
 def boosted(
     *found: Ranked,
     question: str = "How deep?",
+    filters: Filters = NO_FILTERS,
     profile: Profile = AGRICULTURE,
     about: Metadata = PLAIN,
     others: dict[str, Metadata] | None = None,
     settings: RetrievalSettings | None = None,
 ) -> tuple[Ranked, ...]:
     settings = settings or NO_OVERRIDES.over(profile.settings, profile=profile.name).retrieval
-    analysis = analyse(Question("1", question, NO_FILTERS), profile=profile, settings=settings)
+    analysis = analyse(Question("1", question, filters), profile=profile, settings=settings)
     documents = {doc_id: document(doc_id, one) for doc_id, one in {"a.md": about, **(others or {})}.items()}
     engine = engine_of(profile, replace(Settings(), retrieval=settings), embedder=None)
     return boost(found, analysis, documents=documents, engine=engine)
@@ -129,6 +131,15 @@ def test_a_superseded_section_leaves_the_others_as_they_were() -> None:
 
     assert order(ranked(0.5, section=("Section 7.3 Fences",)), profile=GOVERNANCE, about=about) == 0.25
     assert order(ranked(0.5, section=("Section 7.31",)), profile=GOVERNANCE, about=about) == 0.5
+
+
+@pytest.mark.parametrize(("asked", "expected"), [((), 0.25), (("a.md",), 0.5), (("a.md", "b.md"), 0.25)])
+def test_who_asks_a_replaced_document_alone_finds_its_text_in_its_place(
+    asked: tuple[str, ...], expected: float
+) -> None:
+    about = Metadata(None, None, None, None, (Supersession("b.md", None),), None, {}, False, (), None, None)
+
+    assert order(ranked(0.5), profile=GOVERNANCE, about=about, filters=Filters(doc_ids=asked)) == expected
 
 
 def test_a_profile_without_authority_ignores_it() -> None:

@@ -31,6 +31,7 @@ def spans(pattern: str, text: str, *, regex: bool = False, near: int | None = No
         ("appeal is pending", "> An appeal is\n> pending.", ["appeal is\n> pending"]),
         ("6.0-7.0", "pH 6.0\N{EN DASH}7.0", ["6.0\N{EN DASH}7.0"]),
         ("don't", "don\N{RIGHT SINGLE QUOTATION MARK}t", ["don\N{RIGHT SINGLE QUOTATION MARK}t"]),
+        ("\uf900", "\uf900", ["\uf900"]),  # Unicode composes it to another sign
         ("straße", "Straße STRASSE strasse", ["Straße", "STRASSE", "strasse"]),
         ("STRASSE", "Straße", ["Straße"]),
         ("office", "oﬃce, oﬀice, ofﬁce, OFFICE", 4),
@@ -41,6 +42,13 @@ def spans(pattern: str, text: str, *, regex: bool = False, near: int | None = No
         ("été", unicodedata.normalize("NFD", "Été"), [unicodedata.normalize("NFD", "Été")]),
         (unicodedata.normalize("NFD", "été"), "Été", ["Été"]),
         ("ete", unicodedata.normalize("NFD", "été"), []),
+        ("İSTANBUL", "istanbul'da", ["istanbul"]),
+        ("\ufa15", "\ufa15 \u51de", 2),
+        ("الجامعة", "الْجَامِعَة الجـامعة", ["الْجَامِعَة", "الجـامعة"]),
+        ("الْأَمريكية", "الامريكية", ["الامريكية"]),
+        ("שלום", "שָׁלוֹם", ["שָׁלוֹם"]),
+        ("대학", "서울의 대학교에서", ["대학"]),
+        ("țară", "ţară ŢARĂ tara", ["ţară", "ŢARĂ"]),
         ("农业", "发展农业生产", ["农业"]),
         ("ข้าว", "ปลูกข้าวนา", ["ข้าว"]),
         ("हिन्दी", "हिन्दी में", ["हिन्दी"]),
@@ -81,6 +89,7 @@ def test_case_counts_when_it_is_asked_to() -> None:
 
     assert spans("BT", text, case=True) == ["BT"]
     assert spans("strasse", text, case=True) == []
+    assert spans("شدة", "شِدّة", case=True) == []
     assert spans("field", text, case=True) == ["ﬁeld"]
 
 

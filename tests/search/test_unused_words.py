@@ -44,6 +44,7 @@ def test_a_word_is_unused_whatever_its_case(town: Quoth, word: str) -> None:
     [
         "May I be renting a dwelling?",  # an inflection
         "When is ivy sown?",  # an irregular one
+        "May a rental be short?",  # a relative
         "What does the HOA allow?",  # a synonym of the profile
         "How many feet behind the best house?",  # plain words
         "What was allowed in 1994 by 2021-014?",  # years and codes are looked up elsewhere
@@ -52,6 +53,37 @@ def test_a_word_is_unused_whatever_its_case(town: Quoth, word: str) -> None:
 )
 def test_these_are_not_unused(town: Quoth, question: str) -> None:
     assert found(town, question).unused == ()
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Quoth:
+    place = tmp_path_factory.mktemp("mixed")
+    (place / "de.md").write_text("Die Häuser stehen an breiten Straßen und haben Zäune aus Holz.", encoding="utf-8")
+    (place / "zh.md").write_text("北京大学成立于1898年，学校在城市的西边，学生很多。", encoding="utf-8")
+    return Quoth.build(place, index=place / ".quoth")
+
+
+@pytest.mark.parametrize(
+    ("question", "unused"),
+    [
+        ("Wie breit ist die Straße vor dem Haus mit dem Zaun?", ()),
+        ("Wie hoch ist das Gartenhaus neben den Häusern?", ("hoch", "Gartenhaus")),
+        ("北京大学的学生有多少？", ()),
+        ("北京大学的宇宙飞船在城市吗？", ("宇宙飞船",)),
+        ("北京大学的Tesla在哪里？", ("Tesla",)),
+        ("How wide are the streets?", ()),  # no document is in English, so every word of it is missing
+        ("¿Qué altura tienen las casas de la ciudad?", ()),
+    ],
+)
+def test_words_are_unused_in_the_language_of_documents(mixed: Quoth, question: str, unused: tuple[str, ...]) -> None:
+    with mixed.reading() as reader:
+        asked = analyse(
+            Question("1", question, NO_FILTERS),
+            profile=load_profile("general"),
+            settings=RetrievalSettings(),
+            languages=reader.info.languages,
+        )
+        assert with_unused_words(asked, reader).unused == unused
 
 
 def test_only_what_the_filters_leave_counts(town: Quoth) -> None:

@@ -14,6 +14,8 @@ import pytest
 from quoth.errors import IndexMismatch, ModelError, NoIndex
 from quoth.protocols import Store
 from quoth.stores.aside_search import AsideSearch
+from quoth.stores.query_terms import asked, stems_of
+from quoth.stores.sharded.bm25 import Scorer, lookups, weights
 from quoth.types import (
     NO_FILTERS,
     Candidate,
@@ -67,6 +69,15 @@ PAPER = split(
     "The work was paid by a grant.",
     kinds=(RegionKind.HEADING, RegionKind.PARAGRAPH, RegionKind.REFERENCES, RegionKind.BACK_MATTER),
 )
+
+MIXED = (
+    split("a.md", "Newton taught at two universities.", "Apply 168 kg/ha of lime."),
+    split("b.md", "Newton lehrte an Universitäten.", "Er maß 2,5 kg/ha.", about=replace(metadata(), language="de")),
+    split("c.md", "Das steht hier nicht.", about=replace(metadata(), language="de")),
+    split("d.md", "牛顿在剑桥大学教书。", about=replace(metadata(), language="zh")),
+    split("e.md", "ในปี 1947 เขาสอน", "ปี 19", about=replace(metadata(), language="th")),
+)
+"""English and three other languages."""
 
 
 def write(
@@ -161,7 +172,7 @@ class StoreContract:
             superseded_by=(Supersession("b.md", None),),
             tags={"crop": ("corn",)},
         )
-        reading = Reading({RegionKind.FURNITURE: 12}, ("title",), ("page 2 is a \0 picture",))
+        reading = Reading({RegionKind.FURNITURE: 12}, ("title",), ("page 2 is a \0 picture",), ("language",))
         whole = replace(with_sentences("a.md", text, (label, row), about=about), reading=reading)
         store = new_store()
         info = write(store, [whole])
@@ -729,6 +740,103 @@ class StoreContract:
         write(store, [split("a.md", "Canola is sown.", kinds=[kind])])
         with store.read() as reader:
             assert [sentence.kind for sentence in reader.sentences("a.md")] == [kind]
+
+    def test_an_index_knows_how_many_documents_are_in_which_language(self, new_store: NewStore) -> None:
+        tags = {"a.md": "de-AT", "b.md": "de", "c.md": "tr", "d.md": "ar", "e.md": None, "f.md": "as the crow flies"}
+        documents = [
+            split(doc_id, "Fallow fields hold water.", about=replace(metadata(), language=tag))
+            for doc_id, tag in tags.items()
+        ]
+        store = new_store()
+        info = write(store, documents)
+
+        assert info.language_counts == (("de", 2), ("ar", 1), ("tr", 1))
+        assert info.languages == ("de", "ar", "tr")
+        with store.read() as reader:
+            assert reader.info == info
+            assert {listed.id: listed.metadata.language for listed in reader.documents()} == tags
+
+        assert write(store, [], remove=["a.md", "b.md"]).languages == ("ar", "tr")
+
+    @pytest.mark.parametrize(
+        ("language", "text", "terms"),
+        [
+            ("ar", "أسس المعلمون الجامعات في المدينة.", ("الجامعة", "جامعات", "معلّم", "أَسَّسَ", "اسس")),
+            (
+                "de",
+                "Die Universitäten lagen an breiten Straßen.",
+                ("Universität", "STRASSE", "universitaten", "breite"),
+            ),
+            ("de", "Der Preis stieg auf 1.234,50 Euro.", ("1234,50", "1.234,50", "Preise")),
+            ("el", "Τα πανεπιστήμια της πόλης έκλεισαν.", ("πανεπιστήμιο", "ΠΌΛΗ", "πόλεις")),
+            ("fr", "L’eau des rivières était claire.", ("eau", "l'eau", "rivière")),
+            ("hi", "विश्वविद्यालयों में लड़कियाँ पढ़ती हैं।", ("विश्वविद्यालय", "लड़की", "लड़कियां")),
+            ("hi", "सन १९४७ में देश आज़ाद हुआ।", ("1947", "आजाद")),
+            ("ja", "東京大学は明治時代に設立された。", ("東京", "大学", "設立")),
+            ("ko", "서울대학교는 1946년에 설립되었다.", ("대학", "서울", "1946")),
+            ("ro", "Universităţile din ţară au fost închise.", ("universitate", "țară", "tara")),
+            ("ru", "Зелёные деревья стояли у университета.", ("зеленый", "дерево", "УНИВЕРСИТЕТЫ")),
+            ("th", "มหาวิทยาลัยก่อตั้งในปี ๒๔๙๐", ("มหาวิทยาลัย", "ตั้ง", "2490")),
+            ("tr", "Iğdır'daki üniversitelerin sayısı arttı.", ("IĞDIR", "üniversite", "universiteler", "Iğdır'da")),
+            ("vi", "Trường đại học được thành lập ở Đà Nẵng.", ("ĐẠI HỌC", "đà nẵng")),
+            ("zh-Hans", "北京大学成立于1898年，牛顿不在那里。", ("大学", "牛顿", "京", "1898")),
+        ],
+    )
+    def test_words_are_found_as_the_language_of_their_document_forms_them(
+        self, new_store: NewStore, language: str, text: str, terms: tuple[str, ...]
+    ) -> None:
+        store = new_store()
+        write(store, [split("a.md", text, about=replace(metadata(), language=language)), *CORPUS])
+        with store.read() as reader:
+            assert {term: count for term, count in reader.frequencies(terms).items() if count != 1} == {}
+            assert reader.frequencies(["canola", "kg/ha", "stages"]) == {"canola": 2, "kg/ha": 1, "stages": 1}
+        for term in terms:
+            assert texts(search(store, question(term))) == {text}
+
+    def test_a_language_is_analysed_in_its_own_documents_alone(self, new_store: NewStore) -> None:
+        store = new_store()
+        write(store, [split("a.md", "北京大学"), split("b.md", "Die Universitäten", about=metadata())])
+        with store.read() as reader:
+            assert reader.frequencies(["大", "大学", "大北", "universitaten", "universitat"]) == {
+                **{"大": 1, "大学": 1, "大北": 1},
+                **{"universitaten": 1, "universitat": 0},
+            }
+
+    def test_scores_in_several_languages_are_one_measure(self, new_store: NewStore) -> None:
+        store = new_store()
+        write(store, MIXED)
+        languages = ("de", "", "th", "zh")  # by number of documents
+        counted = [
+            Counter(stems_of(sentence.search_text, language))
+            for document, language in zip(MIXED, ("", "de", "de", "zh", "th"), strict=True)
+            for sentence in document.sentences
+        ]
+        words = (("Newton",), ("Universitäten", "大学"), ("kg/ha",), ("unheard",), ("ปี 19",))
+        groups = asked(words, languages)
+        held = {variant: sum(set(variant) <= set(counts) for counts in counted) for variant in lookups(groups)}
+        terms = sum(counts.total() for counts in counted)
+        scorer = Scorer(weights(groups, held, evidence=len(counted), terms=terms))
+        with store.read() as reader:
+            assert reader.info.languages == ("de", "en", "th", "zh")
+        found = by_text(search(store, Query(None, words, 50, NO_FILTERS)))
+
+        for document, language in zip(MIXED, ("", "de", "de", "zh", "th"), strict=True):
+            for sentence in document.sentences:
+                expected = scorer.share(sentence.search_text, language)
+                score = found[sentence.text].lexical if sentence.text in found else 0.0
+                assert score == pytest.approx(expected, abs=2e-6), sentence.text
+        assert len(found) == 6
+
+    def test_a_document_in_a_new_language_is_analysed_by_it(self, new_store: NewStore) -> None:
+        store = new_store()
+        write(store, CORPUS)
+        german = replace(metadata(), language="de")
+        write(store, [split("b.md", "Die Universitäten", about=german)])
+        with store.read() as reader:
+            assert reader.frequencies(["Universität", "stages"]) == {"Universität": 1, "stages": 1}
+        write(store, [], remove=["b.md"])
+        with store.read() as reader:
+            assert reader.frequencies(["Universität", "stages"]) == {"Universität": 0, "stages": 1}
 
     def test_a_guessed_type_stays_a_guess(self, new_store: NewStore) -> None:
         store = new_store()

@@ -116,6 +116,7 @@ def test_an_entry_comes_back_as_it_was(log: QueryLog, path: Path) -> None:
         "authors": [],
         "years": None,
         "dois": [],
+        "languages": [],
     }
     assert row[5] == 12.75
 

@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from quoth.stores.sharded.shard_protocol import BoundedHit, ScoredHit, TieBreak
 from quoth.types import NO_FILTERS, Filters, Query, SplitDocument
 
 from .contract import CORPUS, NewStore, StoreContract, question, search
-from .fakes import PROFILE, HashEmbedder, split
+from .fakes import PROFILE, HashEmbedder, metadata, split
 from .shards import WrittenShards, both, described
 
 _Given = TypeVar("_Given")
@@ -90,7 +91,7 @@ def test_it_cannot_be_written_as_a_whole(tmp_path: Path) -> None:
 # Search
 
 
-WORDS = ("soil", "lime", "canola", "the", "rates", "kg/ha", "6.0-7.0", "e-mail", "wheat", "plants")
+WORDS = ("soil", "lime", "canola", "the", "rates", "kg/ha", "6.0-7.0", "e-mail", "wheat", "plants", "Straßen", "大学生")
 
 sentences = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
 
@@ -102,12 +103,13 @@ def corpora(draw: st.DrawFn) -> list[SplitDocument]:
     for number in range(draw(st.integers(1, 9))):
         texts = draw(st.lists(sentences, max_size=8))
         tags = [{"crop": ("canola",)} if place % 3 == 0 else {} for place in range(len(texts))]
-        documents.append(split(f"{number}.md", *texts, tags=tags))
+        about = replace(metadata(), language=draw(st.sampled_from([None, "en", "de", "zh"])))
+        documents.append(split(f"{number}.md", *texts, tags=tags, about=about))
     return documents
 
 
 def questions() -> st.SearchStrategy[Query]:
-    words = st.sampled_from([*WORDS, "unheard", "lime soil"])
+    words = st.sampled_from([*WORDS, "unheard", "lime soil", "Straße", "大学"])
     return st.builds(
         Query,
         vector=st.none() | st.sampled_from(WORDS).map(lambda word: HashEmbedder().embed([word])[0]),
@@ -137,7 +139,7 @@ def test_the_candidates_are_those_of_one_index(
             assert described(together) == described(alone)
             assert np.array_equal(together.vectors, alone.vectors)
         with one.read() as reader, several.read() as readers:
-            terms = [*WORDS, "unheard", "lime soil"]
+            terms = [*WORDS, "unheard", "lime soil", "Straße", "大学", "生"]
             assert readers.frequencies(terms) == reader.frequencies(terms)
         one.close()
         several.close()

@@ -14,7 +14,7 @@ from quoth.adapters.cited_evidence import Texts, checked_kind, checked_most, fin
 from quoth.errors import MissingExtra, QuestionError, SettingsError
 from quoth.library import Quoth
 from quoth.types import Filters
-from quoth.types.questions import checked_region
+from quoth.types.questions import checked_language, checked_region
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -45,13 +45,22 @@ class QuothRetriever:
         authors: Texts = (),
         years: str | None = None,
         dois: Texts = (),
+        languages: Texts = (),
         top_k: int | None = None,
     ) -> None:
         self._index = index
         self._settings = settings
         self._kind = checked_kind(kind)
         self._filters = Filters(
-            doc_ids, tags, document_types, as_of=as_of, regions=regions, authors=authors, years=years, dois=dois
+            doc_ids,
+            tags,
+            document_types,
+            as_of=as_of,
+            regions=regions,
+            authors=authors,
+            years=years,
+            dois=dois,
+            languages=languages,
         )
         self._top_k = checked_most(top_k)
         self._quoth: Quoth | None = None
@@ -109,6 +118,7 @@ class QuothRetriever:
             authors=list(filters.authors),
             years=filters.years,
             dois=list(filters.dois),
+            languages=list(filters.languages),
             top_k=self._top_k,
         )
         return data
@@ -156,7 +166,7 @@ def _has_password(address: str) -> bool:
     return parts.password is not None or any("password" in name for name in parse_qs(parts.query))
 
 
-def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
+def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:  # noqa: PLR0912 - one for each field
     named: set[str] = set()
     for field, value in _comparisons(given):
         name = field.removeprefix("meta.")
@@ -168,14 +178,16 @@ def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
                 filters = replace(filters, doc_ids=_texts(name, value))
             case ["document_type"]:
                 filters = replace(filters, document_types=_texts(name, value))
-            case ["as_of"]:
-                filters = replace(filters, as_of=str(value))
             case ["author"]:
                 filters = replace(filters, authors=_texts(name, value))
-            case ["year"]:
-                filters = replace(filters, years=str(value))
             case ["doi"]:
                 filters = replace(filters, dois=_texts(name, value))
+            case ["as_of"]:
+                filters = replace(filters, as_of=str(value))
+            case ["year"]:
+                filters = replace(filters, years=str(value))
+            case ["language"]:
+                filters = replace(filters, languages=tuple(map(checked_language, _texts(name, value))))
             case ["regions"]:
                 filters = replace(filters, regions=tuple(map(checked_region, _texts(name, value))))
             case ["is_binding"] if isinstance(value, bool):
@@ -184,8 +196,8 @@ def _narrowed(filters: Filters, given: Mapping[str, Any]) -> Filters:
                 filters = replace(filters, tags={**filters.tags, facet: _texts(name, value)})
             case _:
                 hint = (
-                    "Fields: doc_id, document_type, is_binding (true or false), as_of, author, year, doi, regions and "
-                    "tags.<facet>."
+                    "Fields: doc_id, document_type, is_binding (true or false), as_of, author, year, doi, language, "
+                    "regions and tags.<facet>."
                 )
                 raise QuestionError(f"an index cannot be filtered by '{name}' = {value!r}", hint=hint)
     return filters

@@ -39,6 +39,7 @@ class QuothRetriever(BaseRetriever):
     authors: Texts = ()
     years: str | None = None
     dois: Texts = ()
+    languages: Texts = ()
     most: int | None = None
 
     @model_validator(mode="after")
@@ -60,6 +61,7 @@ class QuothRetriever(BaseRetriever):
             authors=self.authors,
             years=self.years,
             dois=self.dois,
+            languages=self.languages,
         )
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:

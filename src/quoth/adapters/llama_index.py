@@ -44,13 +44,22 @@ class QuothRetriever(BaseRetriever):
         authors: Texts = (),
         years: str | None = None,
         dois: Texts = (),
+        languages: Texts = (),
         most: int | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
         self._kind = checked_kind(kind)
         self._filters = Filters(
-            doc_ids, tags, document_types, as_of=as_of, regions=regions, authors=authors, years=years, dois=dois
+            doc_ids,
+            tags,
+            document_types,
+            as_of=as_of,
+            regions=regions,
+            authors=authors,
+            years=years,
+            dois=dois,
+            languages=languages,
         )
         self._most = checked_most(most)
         self._quoth = opened(index, settings)

@@ -22,6 +22,7 @@ from quoth.search.engine import Engine, Stage, silent
 from quoth.search.follow_ups import as_understood
 from quoth.search.fusion import SearchResult, merge
 from quoth.search.hybrid_search import hybrid_search, read_best, rerank_with_llm
+from quoth.search.language_pairs import LanguagePair, expected_pair, found_pair, spelled_alike, word_features
 from quoth.search.question_analysis import analyse
 from quoth.search.sub_questions import sub_questions_of
 from quoth.search.unused_words import with_unused_words
@@ -33,7 +34,8 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     settings = engine.settings
     reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
     understood = as_understood(question, profile=engine.profile)
-    analysis = analyse(understood, profile=engine.profile, settings=settings.retrieval)
+    languages = reader.info.languages
+    analysis = analyse(understood, profile=engine.profile, settings=settings.retrieval, languages=languages)
     sub_questions = tuple(
         replace(sub_question, analysis=with_unused_words(sub_question.analysis, reader))
         for sub_question in sub_questions_of(analysis, profile=engine.profile, settings=settings.retrieval)
@@ -42,12 +44,17 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
     done("analyse")
 
     topk = settings.rerank.topk
+    engine = engine.searching_for(expected_pair(analysis.language, reader.info))
     searches = [
         (searched, hybrid_search(searched, reader=reader, engine=engine, topk=topk))
         for searched in (*(sub_question.analysis for sub_question in sub_questions), analysis)
     ]
     done("search")
 
+    engine = engine.judging(found_pair(analysis.language, searches[-1][1].ranked, reader))
+    if engine.pair is LanguagePair.ACROSS:
+        analysis = spelled_alike(analysis)
+        sub_questions = tuple(replace(each, analysis=spelled_alike(each.analysis)) for each in sub_questions)
     *sub_results, whole = [read_best(result, searched, reader=reader, engine=engine) for searched, result in searches]
     sub_answers = answer_sub_questions(sub_questions, sub_results, reader=reader, engine=engine)
     supported = [replace(result, ranked=sub.evidence) for result, sub in zip(sub_results, sub_answers, strict=True)]
@@ -69,13 +76,19 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
             supporting={item.sentence.id for item in found.ranked if tests.supports(item)},
             near={item.sentence.id for item in found.ranked if tests.complements(item)},
         ),
-        settings=settings.selection,
+        settings=replace(settings.selection, min_share=min(settings.selection.min_share, engine.thresholds.share)),
     )
     conflicts = _conflicts(found, analysis, reader=reader, engine=engine)
     selection = with_both_sides(selection, conflicts, found.ranked)
     done("select")
 
-    in_force = settings_in_force(settings, question.filters, degraded=found.degraded, missing_shards=reader.missing)
+    in_force = settings_in_force(
+        settings,
+        question.filters,
+        degraded=found.degraded,
+        missing_shards=reader.missing,
+        language=engine.judged_in(analysis.language),
+    )
     evidence = selection.evidence or nearest_evidence(found.ranked)
     quoted = tuple(item.sentence for item in selection.evidence)
     evidence_sources = Sources(quoted, documents_of(evidence, reader), reader)
@@ -86,6 +99,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
         encoded=found.encoded,
         doubts=doubts,
         model=engine.confidence_model(found.encoded),
+        more=word_features(answerable, found.ranked, reader) if engine.pair is LanguagePair.SAME else {},
     )
     case = Case(
         analysis=answerable,

@@ -40,14 +40,22 @@ def calibrated(confidence: float, calibration: CalibrationSettings) -> float:
 
 
 def settings_in_force(
-    settings: Settings, filters: Filters, *, degraded: Sequence[str], missing_shards: Sequence[str]
+    settings: Settings,
+    filters: Filters,
+    *,
+    degraded: Sequence[str],
+    missing_shards: Sequence[str],
+    language: str | None = None,
 ) -> Settings:
     """Return the settings, without their calibration when only a part of the search or of the index was used.
+
+    `language` is the one that the evidence was judged in, where it is not English: a calibration is for one language.
 
     A calibration was made with the whole search of the whole index, and says nothing about a part of either. Nor does
     it about the parts beside the text, which no labelled question was asked of.
     """
-    if "dense" not in degraded and not missing_shards and not filters.regions:
+    same = settings.calibration.threshold is None or settings.calibration.language == language
+    if same and "dense" not in degraded and not missing_shards and not filters.regions:
         return settings
     return replace(settings, calibration=CalibrationSettings())
 

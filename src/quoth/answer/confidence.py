@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from quoth.answer.doubts import Doubts
 from quoth.language.entities import mentions
-from quoth.language.quantities import quantities, same_quantity
+from quoth.language.quantities import quantities_in, same_quantity
 from quoth.search.logistic import ANSWER_SIGNS, Logistic, logistic
 from quoth.search.unused_words import names_of_unused_words
 from quoth.types import Analysis, Confidence, EncodedQuestion, Outlook, Ranked
@@ -18,18 +19,25 @@ _BEST = 3
 
 
 def confidence_of(
-    ranked: Sequence[Ranked], *, analysis: Analysis, encoded: EncodedQuestion, doubts: Doubts, model: Logistic | None
+    ranked: Sequence[Ranked],
+    *,
+    analysis: Analysis,
+    encoded: EncodedQuestion,
+    doubts: Doubts,
+    model: Logistic | None,
+    more: Mapping[str, float] = MappingProxyType({}),
 ) -> Confidence:
     """Return the confidence from ranked sentences in any order; without a model or support, the best fused score.
 
-    The best fused score has no `terms`: it says nothing of the doubts.
+    The best fused score has no `terms`: it says nothing of the doubts. `more` are features beside those of every
+    language.
     """
     if model is None or any(candidate.support is None or candidate.support.log_odds is None for candidate in ranked):
         best = max((candidate.fused for candidate in ranked), default=0.0)
         return Confidence(best, {"fused": best}, {})
     if not ranked:
         return Confidence(0.0, {}, {})
-    features = answer_features(ranked, analysis, encoded) | doubts.features
+    features = answer_features(ranked, analysis, encoded) | doubts.features | dict(more)
     terms = {"intercept": model.intercept, **model.terms(features)}
     return Confidence(round(logistic(sum(terms.values())), 6), features, terms)
 
@@ -68,9 +76,9 @@ def _coverage(best: Sequence[Ranked], encoded: EncodedQuestion) -> float:
 def _missing(best: Sequence[Ranked], analysis: Analysis) -> int:
     """Count the names, dates and quantities of the question that the best sentences do not mention."""
     text = "\n".join("\n".join((item.sentence.search_text, *item.sentence.section)) for item in best)
-    stated = quantities(text) if analysis.quantities else ()
+    stated = quantities_in(text, analysis.languages) if analysis.quantities else ()
     words = names_of_unused_words(analysis)
     names = [group for group in analysis.entities if group not in words]
-    return sum(not any(mentions(text, entity) for entity in group) for group in names) + sum(
-        not any(same_quantity(presumed, quantity) for quantity in stated) for presumed in analysis.quantities
-    )
+    return sum(
+        not any(mentions(text, entity, languages=analysis.languages) for entity in group) for group in names
+    ) + sum(not any(same_quantity(presumed, quantity) for quantity in stated) for presumed in analysis.quantities)

@@ -8,8 +8,19 @@ from dataclasses import dataclass
 from quoth.answer.doubts import Doubts, Sources, in_corpus
 from quoth.domain.authority import is_superseded
 from quoth.language.quantities import quantities
-from quoth.language.words import listed
-from quoth.types import NO_FILTERS, Analysis, Confidence, Objection, QuoteRole, Ranked, Reason, Selection
+from quoth.types import (
+    NO_FILTERS,
+    Analysis,
+    Confidence,
+    Document,
+    Objection,
+    QuoteRole,
+    Ranked,
+    Reason,
+    Remark,
+    Selection,
+    all_of,
+)
 
 SURE = 0.8
 """The confidence from which a doubt no longer matters: in answers as sure as that, the doubt was mostly mistaken."""
@@ -51,8 +62,9 @@ def no_results(case: Case) -> Objection | None:
     if case.ranked:
         return None
     filtered = case.analysis.question.filters != NO_FILTERS
-    passes = "No sentence of the corpus passes the filters of the question."
-    return Objection(Reason.NO_RESULTS, passes if filtered else "Nothing in the corpus comes near this question.")
+    passes = Remark("No sentence of the corpus passes the filters of the question.")
+    near = Remark("Nothing in the corpus comes near this question.")
+    return Objection(Reason.NO_RESULTS, passes if filtered else near)
 
 
 def unknown_entity(case: Case) -> Objection | None:
@@ -63,7 +75,8 @@ def unknown_entity(case: Case) -> Objection | None:
     doubts, reader = case.doubts, case.sources.reader
     for group in doubts.unknown if case.doubtful else ():
         nearest = any(in_corpus(entity, reader) for entity in group)
-        return _not_mentioned([group[0].text], "the documents that come nearest" if nearest else _searched(case))
+        near = Remark("the documents that come nearest")
+        return _not_mentioned([group[0].text], near if nearest else _searched(case))
     likely = case.confidence >= case.threshold
     unused = () if likely and not case.doubtful else doubts.presumed if likely else doubts.telling
     return _not_mentioned(unused, _searched(case)) if unused else None
@@ -71,13 +84,17 @@ def unknown_entity(case: Case) -> Objection | None:
 
 def _searched(case: Case) -> str:
     if case.sources.reader.missing:
-        return "the parts of the corpus that could be asked"
-    return "the corpus" if case.analysis.question.filters == NO_FILTERS else "what the filters leave of the corpus"
+        return Remark("the parts of the corpus that could be asked")
+    if case.analysis.question.filters == NO_FILTERS:
+        return Remark("the corpus")
+    return Remark("what the filters leave of the corpus")
 
 
 def _not_mentioned(texts: Sequence[str], where: str) -> Objection:
-    named = listed([f"'{text}'" for text in texts], "and")
-    return Objection(Reason.UNKNOWN_ENTITY, f"{named} {'is' if len(texts) == 1 else 'are'} not mentioned in {where}.")
+    named = all_of([Remark("'{text}'", text=text) for text in texts])
+    one = Remark("{named} is not mentioned in {where}.", named=named, where=where)
+    several = Remark("{named} are not mentioned in {where}.", named=named, where=where)
+    return Objection(Reason.UNKNOWN_ENTITY, one if len(texts) == 1 else several)
 
 
 def ungrounded_number(case: Case) -> Objection | None:
@@ -85,22 +102,26 @@ def ungrounded_number(case: Case) -> Objection | None:
     for document in case.sources.documents:
         for sentence in case.sources.quoted:
             span = sentence.quote.span
-            if sentence.doc_id == document.id and (cut := _cut_quantity(document.text, span.start, span.end)):
-                return Objection(Reason.UNGROUNDED_NUMBER, f"The quote would cut '{cut}' in {document.id}.")
+            if sentence.doc_id == document.id and (cut := _cut_quantity(document, span.start, span.end)):
+                detail = Remark("The quote would cut '{cut}' in {doc_id}.", cut=cut, doc_id=document.id)
+                return Objection(Reason.UNGROUNDED_NUMBER, detail)
     for text in case.doubts.unstated:
-        return Objection(Reason.UNGROUNDED_NUMBER, f"The question presumes '{text}', which no source states.")
+        detail = Remark("The question presumes '{text}', which no source states.", text=text)
+        return Objection(Reason.UNGROUNDED_NUMBER, detail)
     for unit in case.doubts.unspoken_units:
-        return Objection(Reason.UNGROUNDED_NUMBER, f"The question asks for {unit}, and no evidence speaks of any.")
+        detail = Remark("The question asks for {unit}, and no evidence speaks of any.", unit=unit)
+        return Objection(Reason.UNGROUNDED_NUMBER, detail)
     return None
 
 
-def _cut_quantity(text: str, start: int, end: int) -> str | None:
+def _cut_quantity(document: Document, start: int, end: int) -> str | None:
     """Return the quantity that `start` or `end` splits, or None: `5 cm` is an exact slice of `2.5 cm`, but wrong."""
     margin = 24
+    text = document.text
     for edge in (start, end):
         low = max(0, edge - margin)
         around = text[low : edge + margin]
-        for quantity in quantities(around):
+        for quantity in quantities(around, document.metadata.language):
             span = quantity.span
             if low + span.start < edge < low + span.end and not around[edge - low - 1 : edge + 1].isspace():
                 return around[span.start : span.end]
@@ -111,18 +132,28 @@ def insufficient_support(case: Case) -> Objection | None:
     supporting, quotes = len(case.selection.supporting), len(case.selection.evidence)
     if supporting and quotes >= case.min_support:
         return None
-    found = f"{quotes} of the {case.min_support} sentences that an answer needs"
-    detail = f"Only {found} were found." if supporting else "No sentence that was found supports an answer by itself."
+    if not supporting:
+        detail = Remark("No sentence that was found supports an answer by itself.")
+        return Objection(Reason.INSUFFICIENT_SUPPORT, detail)
+    detail = Remark(
+        "Only {quotes} of the {needed} sentences that an answer needs were found.",
+        quotes=quotes,
+        needed=case.min_support,
+    )
     return Objection(Reason.INSUFFICIENT_SUPPORT, detail)
 
 
 def low_confidence(case: Case) -> Objection | None:
     for asked, stated in case.doubts.opposed if case.doubtful else ():
-        detail = f"The question says '{asked}' where the evidence says '{stated}'."
+        detail = Remark("The question says '{asked}' where the evidence says '{stated}'.", asked=asked, stated=stated)
         return Objection(Reason.LOW_CONFIDENCE, detail)
     if case.confidence >= case.threshold:
         return None
-    detail = f"The confidence is {case.confidence:.2f}; {case.threshold:.2f} is needed."
+    detail = Remark(
+        "The confidence is {confidence:.2f}; {threshold:.2f} is needed.",
+        confidence=case.confidence,
+        threshold=case.threshold,
+    )
     return Objection(Reason.LOW_CONFIDENCE, detail)
 
 
@@ -130,7 +161,8 @@ def superseded_only(case: Case) -> Objection | None:
     metadata = {document.id: document.metadata for document in case.sources.documents}
     sentences = [item.sentence for item in case.selection.evidence if item.role is QuoteRole.ANSWER]
     if sentences and all(is_superseded(metadata[sentence.doc_id], sentence.section) for sentence in sentences):
-        return Objection(Reason.SUPERSEDED_ONLY, "Every sentence found has been replaced by a later document.")
+        detail = Remark("Every sentence found has been replaced by a later document.")
+        return Objection(Reason.SUPERSEDED_ONLY, detail)
     return None
 
 

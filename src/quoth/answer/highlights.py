@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quoth.language.quantities import quantities
+from quoth.language.stems import INSIDE_WORDS
 from quoth.language.words import NEGATIONS, fold, singular
 from quoth.protocols import Reader
 from quoth.search.reading import SentenceReader
@@ -36,7 +37,7 @@ _BACK_TO_NEGATION = 3
 
 # Chinese and Japanese write no spaces between words: each sign counts as a word.
 _SIGN = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_RUN = rf"[^\W_{_SIGN}]+"
+_RUN = rf"(?:[^\W_{_SIGN}]|[{INSIDE_WORDS}])+"
 _JOINT = r"[-‐‑./'’&@_\u00ad]|[-‐\u00ad][^\S\r\n]*(?:\r\n?|\n)\s*|(?<=\d)[,:–](?=\d)|(?<=\d)[ ](?=[AaPp]\.?[Mm]\b)"
 _WORD = re.compile(rf"[{_SIGN}]|[$€£¥]?(?:(?<!\w)\.(?=\d))?{_RUN}(?:(?:{_JOINT}){_RUN})*(?:[%‰°]|(?<=[AaPp]\.[Mm])\.)?")
 _LETTERS = re.compile(r"\w+")

@@ -18,6 +18,7 @@ from quoth.language.display import Vocabulary, displayed_lead, displayed_sentenc
 from quoth.protocols import Reader
 from quoth.search.engine import Engine
 from quoth.search.fusion import SearchResult
+from quoth.search.language_pairs import READER, LanguagePair, language_notes
 from quoth.search.missing_shards import PartialResult, missing_shards_note
 from quoth.settings import Settings
 from quoth.types import (
@@ -183,6 +184,11 @@ def _run_notes(
     result = PartialResult.ANSWER if objection is None else PartialResult.ABSTENTION
     # The evidence reranker was asked for, and this embedding model cannot give it the tokens that it needs.
     no_evidence = in_force.rerank.kind == "late" and engine.embedder is not None and engine.reranker is None
+    pair, language = engine.pair, case.analysis.language
+    fitted = in_force.calibration.threshold is not None or language == engine.fitted_language
+    unread = pair is not LanguagePair.ENGLISH and not (fitted and pair is LanguagePair.SAME)
+    about = language_notes(pair, case.analysis, found.ranked, reader) if unread else ()
+    without = [name for name, is_so in (("evidence", no_evidence), (READER, unread)) if is_so]
     return RunNotes(
         retriever=_RETRIEVERS[engine.search_mode(found.encoded)],
         k_initial=len(found.candidates.items),
@@ -192,8 +198,8 @@ def _run_notes(
         support_count=len(case.selection.supporting),
         redundancy_before=case.selection.redundancy_before,
         redundancy_after=case.selection.redundancy_after,
-        degraded=(*found.degraded, *reader.missing, *(("evidence",) if no_evidence else ())),
-        warnings=(*found.notes, *missing_shards_note(reader, case.analysis.question.filters, result)),
+        degraded=(*found.degraded, *reader.missing, *without),
+        warnings=(*found.notes, *about, *missing_shards_note(reader, case.analysis.question.filters, result)),
         profile=engine.profile.name,
         calibrated=in_force.calibration.threshold is not None,
         index=reader.info.digest,

@@ -16,6 +16,7 @@ from quoth.language.words import fold
 from quoth.protocols import Reader
 from quoth.search.engine import Engine
 from quoth.search.fusion import SearchResult
+from quoth.search.language_pairs import LanguagePair, word_features
 from quoth.types import Analysis, Evidence, Quantity, QuoteRole, Ranked, Selection, Sentence, SubAnswer, SubQuestion
 
 
@@ -42,7 +43,10 @@ def answer_sub_questions(
             reader=reader,
         )
         doubts = doubts_of(analysis, sources)
-        confidence = confidence_of(ranked, analysis=analysis, encoded=result.encoded, doubts=doubts, model=model)
+        more = word_features(analysis, ranked, reader) if engine.pair is LanguagePair.SAME else {}
+        confidence = confidence_of(
+            ranked, analysis=analysis, encoded=result.encoded, doubts=doubts, model=model, more=more
+        )
         case = Case(
             analysis=analysis,
             ranked=result.ranked,

@@ -15,6 +15,8 @@ from typing import Annotated
 import typer
 
 from quoth.cli import options
+from quoth.cli.filter_options import with_filter_options
+from quoth.cli.user_language import counted, speak
 from quoth.errors import CorpusError, QuestionError
 from quoth.library import Quoth, ingest_paths
 from quoth.machine import available_cores
@@ -22,7 +24,7 @@ from quoth.output.render import json_line, outcome_json, retrieval_json, retriev
 from quoth.overrides import NO_OVERRIDES
 from quoth.search.question_files import UnreadableLine, read_questions
 from quoth.settings import Settings
-from quoth.types import Outcome, Question
+from quoth.types import NO_FILTERS, Filters, Outcome, Question
 from quoth.wiring import open_store
 
 DEMO_QUESTIONS = (
@@ -32,6 +34,7 @@ DEMO_QUESTIONS = (
 )
 
 
+@with_filter_options
 def ask(
     question: Annotated[
         str | None,
@@ -39,14 +42,7 @@ def ask(
     ] = None,
     index: options.Index = options.DEFAULT_INDEX,
     as_json: options.AsJson = False,
-    doc: options.Docs = None,
-    tag: options.Tags = None,
-    document_type: options.Types = None,
-    author: options.Authors = None,
-    year: options.Years = None,
-    doi: options.Dois = None,
-    as_of: options.AsOf = None,
-    regions: options.Regions = None,
+    filters: Filters = NO_FILTERS,
     answer: options.Preset = None,
     why: Annotated[bool, typer.Option("--why", help="Show every stage with its scores.")] = False,
     offsets: Annotated[
@@ -55,6 +51,7 @@ def ask(
     see_also: Annotated[
         bool, typer.Option("--see-also", help="Show what else is near the question, below the answer.")
     ] = False,
+    lang: options.Lang = None,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long it took.")] = False,
     receipt: Annotated[
         Path | None, typer.Option("--receipt", help="Write a receipt, with which anybody can check the quotes.")
@@ -70,6 +67,7 @@ def ask(
 
     Example: `quoth ask "What soil pH is best for canola?" --why`
     """
+    speak(lang)
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     if question is None and (as_json or not at_terminal):
         raise typer.BadParameter("give a question, or - to read it from standard input", param_hint="QUESTION")
@@ -77,9 +75,6 @@ def ask(
         raise typer.BadParameter("--receipt goes with a question, and --sign-with with --receipt")
     started = time.perf_counter()
     quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))
-    filters = options.filters_of(
-        doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
-    )
     if question is None:
         from quoth.cli.conversation import converse
 
@@ -166,22 +161,16 @@ def _readable(lines: Iterable[str], problems: list[tuple[int, str]], positions: 
             yield question
 
 
+@with_filter_options
 def retrieve(
     question: Annotated[str, typer.Argument(help="The question, or - to read it from standard input.")],
     index: options.Index = options.DEFAULT_INDEX,
     as_json: options.AsJson = False,
     context: Annotated[bool, typer.Option("--context", help="Print only the context, as an agent reads it.")] = False,
-    doc: options.Docs = None,
-    tag: options.Tags = None,
-    document_type: options.Types = None,
+    filters: Filters = NO_FILTERS,
     all_types: Annotated[
         bool, typer.Option("--all-types", help="Search every document type, whatever the question names.")
     ] = False,
-    author: options.Authors = None,
-    year: options.Years = None,
-    doi: options.Dois = None,
-    as_of: options.AsOf = None,
-    regions: options.Regions = None,
     most: Annotated[int | None, typer.Option("--max", min=1, max=100, help="At most so many passages.")] = None,
     why: Annotated[bool, typer.Option("--why", help="Show every passage that was judged, with its scores.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Say on stderr how long each stage took.")] = False,
@@ -201,9 +190,7 @@ def retrieve(
     marks = [("open", time.perf_counter())]
     retrieved = quoth.explain_retrieval(
         text,
-        filters=options.filters_of(
-            doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
-        ),
+        filters=filters,
         most=most,
         done=lambda stage: marks.append((stage, time.perf_counter())),
     )
@@ -215,7 +202,7 @@ def retrieve(
         for note in filter(None, (retrieved.retrieval.message, retrieved.retrieval.warning)):
             typer.echo(f"note: {note}", err=True)
     else:
-        from quoth.cli.terminal import print_retrieval, print_retrieval_trace
+        from quoth.cli.passage_lines import print_retrieval, print_retrieval_trace
 
         print_retrieval(retrieved.retrieval, quoth.shown)
         if why:
@@ -233,13 +220,15 @@ def demo(index: Annotated[Path | None, typer.Option(help="Keep the demo's index 
     """
     from quoth.cli.terminal import OUT, print_outcome
 
+    speak(None)
     with tempfile.TemporaryDirectory() as scratch:
         place = index or Path(scratch) / "index"
         with options.progress_bars() as progress:
             report = ingest_paths(
                 [_sample_guides()], place, profile="agriculture", overrides=NO_OVERRIDES, progress=progress
             )
-        OUT.print(f"{report.info.documents} documents, {report.info.sentences:,} sentences")
+        documents = counted(report.info.documents, "{count} document", "{count} documents")
+        OUT.print(f"{documents}, {counted(report.info.sentences, '{count} sentence', '{count} sentences')}")
         quoth = Quoth(open_store(place, Settings().store), NO_OVERRIDES)
         for question in DEMO_QUESTIONS:
             OUT.rule()

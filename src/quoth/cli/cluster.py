@@ -132,6 +132,7 @@ def ingest(
     gpus_per_worker: Annotated[
         float, typer.Option(min=0, max=64, help="GPUs for each of them, such as 1 or 0.5; 0 embeds on the CPU.")
     ] = 0,
+    language: options.Language = None,
     config: options.Config = None,
     assignments: options.Assignments = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
@@ -146,7 +147,7 @@ def ingest(
     from quoth.cluster import ingest_driver
 
     check_page(page)
-    given = options.overrides(config, assignments)
+    given = options.overrides(config, options.with_language(assignments, language))
     plan = ingest_driver.ClusterIngest(
         paths=tuple(paths),
         output=output,

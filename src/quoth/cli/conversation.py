@@ -20,7 +20,9 @@ from quoth.cli.terminal import (
     print_see_also,
     print_table,
     print_trace,
+    shown_near_misses,
 )
+from quoth.cli.user_language import counted, tr
 from quoth.errors import CorpusError, QuestionError, QuothError
 from quoth.language.display import one_line
 from quoth.library import Quoth
@@ -44,21 +46,21 @@ class Conversation:
         self._about: tuple[str, ...] = ()
         self._last: AskResult | None = None
         self._commands: dict[str, tuple[str, str, Callable[[str], None]]] = {
-            ":why": ("", "how the last answer came about", self._explain),
-            ":see": ("", "what else is near the last question", self._see_also),
-            ":open": ("N", "the text around quote N of the last answer", self._open),
-            ":doc": ("ID", "ask only this document; without ID, all of them", self._restrict),
-            ":docs": ("TEXT", "the documents, or those with TEXT in their id", self._list),
-            ":new": ("", "forget what the talk is about", self._forget),
-            ":help": ("", "this list", self._help),
-            ":quit": ("", "leave, as Ctrl-D does", self._leave),
+            ":why": ("", tr("how the last answer came about"), self._explain),
+            ":see": ("", tr("what else is near the last question"), self._see_also),
+            ":open": ("N", tr("the text around quote N of the last answer"), self._open),
+            ":doc": ("ID", tr("ask only this document; without ID, all of them"), self._restrict),
+            ":docs": ("TEXT", tr("the documents, or those with TEXT in their id"), self._list),
+            ":new": ("", tr("forget what the talk is about"), self._forget),
+            ":help": ("", tr("this list"), self._help),
+            ":quit": ("", tr("leave, as Ctrl-D does"), self._leave),
         }
 
     def run(self) -> None:
         """Read questions and commands until the user leaves; an error is shown, and the talk goes on."""
         self._quoth.prepare()
-        count = self._quoth.info.documents
-        OUT.print(f"{count:,} document{'' if count == 1 else 's'}. Ask a question; :help lists the commands.")
+        count = counted(self._quoth.info.documents, "{count} document", "{count} documents")
+        OUT.print(f"{count}. {tr('Ask a question; :help lists the commands.')}")
         while True:
             try:
                 line = input(self._prompt()).strip()
@@ -73,7 +75,7 @@ class Conversation:
             except _Leaving:
                 return
             except KeyboardInterrupt:
-                OUT.print("[yellow]interrupted[/yellow]")
+                OUT.print(f"[yellow]{tr('interrupted')}[/yellow]")
             except QuothError as error:
                 OUT.print(f"[red]error: {plain(str(error))}[/red]")
                 if error.hint:
@@ -113,7 +115,8 @@ class Conversation:
         self._last = asked = self._quoth.explain(question, filters=self._filters, previous=self._about)
         self._about = (asked.outcome.understood or question,)
         if asked.outcome.understood:
-            OUT.print(f"[dim]understood as: {plain(asked.outcome.understood)}[/dim]\n")
+            meant = tr("understood as: {question}", question=asked.outcome.understood)
+            OUT.print(f"[dim]{plain(meant)}[/dim]\n")
         print_outcome(asked.outcome)
         if self._why:
             print_trace(asked)
@@ -138,14 +141,14 @@ class Conversation:
 
     def _see_also(self, _: str) -> None:
         outcome = self._answered().outcome
-        if isinstance(outcome, Abstention) or not outcome.see_also:
-            OUT.print("Nothing else is near the last question.")
-        else:
+        shown = shown_near_misses(outcome) if isinstance(outcome, Abstention) else outcome.citations
+        if len(numbered_quotes(outcome)) > len(shown):
             print_see_also(outcome)
+        else:
+            OUT.print(tr("Nothing else is near the last question."))
 
     def _open(self, number: str) -> None:
-        outcome = self._answered().outcome
-        quotes = outcome.nearest if isinstance(outcome, Abstention) else numbered_quotes(outcome)
+        quotes = numbered_quotes(self._answered().outcome)
         if not number.isdecimal() or not 1 <= int(number) <= len(quotes):
             known = f"Give a number from 1 to {len(quotes)}." if quotes else "The last answer has no quotes."
             raise QuestionError(f"there is no quote '{number}'", hint=known)
@@ -180,23 +183,24 @@ class Conversation:
             hint = f"Did you mean {near[0]}?" if near else ":docs lists the documents."
             raise CorpusError(f"the index holds no document '{doc_id}'", hint=hint)
         self._filters = replace(self._filters, doc_ids=(doc_id,) if doc_id else ())
-        OUT.print(f"Asking only {plain(doc_id)}." if doc_id else "Asking all documents.")
+        OUT.print(plain(tr("Asking only {doc_id}.", doc_id=doc_id)) if doc_id else tr("Asking all documents."))
 
     def _list(self, text: str) -> None:
         found = [doc_id for doc_id in self._doc_ids if text.casefold() in doc_id.casefold()]
         for doc_id in islice(found, _MOST_LISTED):
             OUT.print(plain(doc_id))
         if len(found) > _MOST_LISTED or not found:
-            OUT.print(f"[dim]{len(found):,} documents; :docs TEXT lists those with TEXT in their id[/dim]")
+            count = counted(len(found), "{count} document", "{count} documents")
+            OUT.print(f"[dim]{count}; {tr(':docs TEXT lists those with TEXT in their id')}[/dim]")
 
     def _forget(self, _: str) -> None:
         self._about = ()
-        OUT.print("The next question stands alone.")
+        OUT.print(tr("The next question stands alone."))
 
     def _help(self, _: str) -> None:
         rows = ((f"[bold]{name}[/bold] {usage}", meaning) for name, (usage, meaning, _) in self._commands.items())
         print_table(("", ""), rows)
-        OUT.print("A question may lean on the last: [bold]and in 2023?[/bold], [bold]why?[/bold]")
+        OUT.print(f"{tr('A question may lean on the last:')} [bold]and in 2023?[/bold], [bold]why?[/bold]")
 
     def _leave(self, _: str) -> None:
         raise _Leaving

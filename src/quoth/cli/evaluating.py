@@ -14,7 +14,7 @@ from quoth.errors import CalibrationError, NoIndex, QuothError
 from quoth.evaluation import calibrate as calibration
 from quoth.evaluation.calibrate import Grouping
 from quoth.evaluation.judgements import Judgement, judge_each, texts_of
-from quoth.evaluation.labelled_questions import LabelledQuestion, gold_problems, read_labelled
+from quoth.evaluation.labelled_questions import LabelledQuestion, asked_language, gold_problems, read_labelled
 from quoth.library import Quoth
 from quoth.output.render import json_line
 from quoth.wiring import open_store
@@ -195,7 +195,8 @@ def calibrate(
     warning = calibration.crowding(labelled) if group_by is Grouping.NONE else None
     given = options.overrides(config, assignments)
     store = open_store(index, given.without_profile().store)
-    made_for = Quoth(store, calibration.without_calibration(given)).circumstances()
+    plain = Quoth(store, calibration.without_calibration(given))
+    made_for = plain.circumstances(asked_language(labelled, plain))
     quoth = Quoth(store, calibration.without_threshold(given, made_for))
     with options.progress_bars(quiet=quiet) as progress:
         judged = judge_each(quoth, labelled, progress=progress)

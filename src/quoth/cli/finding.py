@@ -9,13 +9,15 @@ from typing import Annotated
 import typer
 
 from quoth.cli import options
+from quoth.cli.filter_options import with_filter_options
 from quoth.language.display import one_line
-from quoth.types import Match
+from quoth.types import NO_FILTERS, Filters, Match
 
 _AT_ONCE = 200
 """Lines that are written together: one by one would take longer than finding them."""
 
 
+@with_filter_options
 def find(
     pattern: Annotated[list[str], typer.Argument(help="The words, as a phrase, or the regular expression.")],
     index: options.Index = options.DEFAULT_INDEX,
@@ -28,19 +30,7 @@ def find(
     count: Annotated[bool, typer.Option("--count", help="Only how often each document holds it.")] = False,
     most: Annotated[int | None, typer.Option("--max", min=1, help="Show so many matches; all are counted.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")] = False,
-    doc: options.Docs = None,
-    tag: options.Tags = None,
-    document_type: options.Types = None,
-    author: options.Authors = None,
-    year: options.Years = None,
-    doi: options.Dois = None,
-    as_of: Annotated[
-        str | None, typer.Option(metavar="DAY", help="Search only in documents in effect on this day (YYYY-MM-DD).")
-    ] = None,
-    regions: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND", help="Search only in references, back_matter or masthead; repeatable."),
-    ] = None,
+    filters: Filters = NO_FILTERS,
 ) -> None:
     """Find words, wherever they stand in the documents: with section, page, exact offsets and counts.
 
@@ -53,9 +43,6 @@ def find(
     from quoth.search.patterns import compile_pattern
 
     compiled = compile_pattern(" ".join(pattern), regex=regex, near=near, case=case)
-    filters = options.filters_of(
-        doc, tag, document_type, as_of=as_of, regions=regions, authors=author, years=year, dois=doi
-    )
     documents, total, left = 0, 0, most
     with options.open_quoth(index).reading() as reader:
         for shard in reader.missing:

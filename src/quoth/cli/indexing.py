@@ -37,6 +37,7 @@ def ingest(
     profile: options.ProfileName = None,
     prune: options.Prune = False,
     page: ReportPage = None,
+    language: options.Language = None,
     config: options.Config = None,
     assignments: options.Assignments = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
@@ -45,7 +46,7 @@ def ingest(
 
     Example: `quoth ingest guides/ --profile agriculture --report guides.html`
     """
-    given = options.overrides(config, assignments)
+    given = options.overrides(config, options.with_language(assignments, language))
     check_page(page)
     with (
         options.interruptible("the index serves what it held before; run the same command to go on"),
@@ -145,6 +146,7 @@ def summary_lines(report: IngestReport, index: str) -> Iterator[str]:
     if report.ignored:
         others = ", ".join(f"{count} {ending}" for ending, count in sorted(report.ignored.items()))
         yield f"left out files of other formats: {others}"
+    yield from report.advice
     info = report.info
     yield (
         f"{len(report.written)} documents read, {report.unchanged} unchanged; the index at {index} holds "

@@ -44,14 +44,16 @@ def docs(
     if problems:
         _print_problems(index, as_json=as_json)
         return
-    documents = options.open_quoth(index).documents()
+    quoth = options.open_quoth(index)
+    documents = quoth.documents()
     if as_json:
         for info in documents:
             typer.echo(json_line(document_json(info)))
         return
     from quoth.cli.terminal import OUT, OutputConsole, plain, print_table
 
-    rows = [_listed(info) for info in documents]
+    usual = next(iter(quoth.info.languages), "")
+    rows = [_listed(info, usual=usual) for info in documents]
     names = [name for name in rows[0] if any(row[name] for row in rows)] if rows else ["document"]
     wide = OutputConsole(highlight=False, emoji=False, width=_AS_WIDE_AS_NEEDED)
     cells = ([plain(row[name]) for name in names] for row in rows)
@@ -85,8 +87,11 @@ def _print_problems(index: str, *, as_json: bool) -> None:
     )
 
 
-def _listed(info: DocumentInfo) -> dict[str, str]:
-    """Return a document's row; columns that are empty for every document are hidden."""
+def _listed(info: DocumentInfo, *, usual: str) -> dict[str, str]:
+    """Return a document's row; columns that are empty for every document are hidden.
+
+    `usual` is the language that a document of unknown language is taken to be in.
+    """
     about = info.metadata
     return {
         "document": info.id,
@@ -99,7 +104,7 @@ def _listed(info: DocumentInfo) -> dict[str, str]:
         "superseded by": ", ".join(
             f"{successor.by} ({successor.section or 'all'})" for successor in about.superseded_by
         ),
-        "language": about.language or "",
+        "language": about.language or (f"({usual})" if usual else ""),
         "tags": ", ".join(f"{facet} {value}" for facet, values in about.tags.items() for value in values),
         "by": about.byline or "",
         "title": about.title or "",
@@ -194,7 +199,7 @@ def _show_about(document: Document, info: DocumentInfo, *, as_json: bool) -> Non
         typer.echo(json_line(about))
         return
     for key, value in about.items():
-        if value not in (None, [], {}) and (key != "type_guessed" or value):
+        if value not in (None, [], {}) and (key not in {"type_guessed", "language_recognised"} or value):
             typer.echo(f"{key:<15} {one_line(str(value))}")
     typer.echo(f"{'first line':<15} {next((line for line in document.text.splitlines() if line.strip()), '')!r}")
 
@@ -232,6 +237,7 @@ def status(
         "index": quoth.location,
         "documents": info.documents,
         "sentences": info.sentences,
+        "languages": dict(info.language_counts) if as_json else _counted(info.language_counts),
         "profile": info.profile_name,
         "model": info.model.name,
         "revision": info.model.revision,
@@ -246,6 +252,10 @@ def status(
         typer.echo(json_line(about))
     else:
         options.print_values(about)
+
+
+def _counted(languages: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{code} {count:,}" for code, count in languages) or "unknown"
 
 
 def verify(

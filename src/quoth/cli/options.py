@@ -19,7 +19,6 @@ from quoth.machine import replaced_file, usual_mode
 from quoth.overrides import Overrides, environment_settings, read_settings_file
 from quoth.protocols import Progress
 from quoth.settings import StoreSettings
-from quoth.types import Filters
 from quoth.wiring import open_store
 
 DEFAULT_INDEX = ".quoth"
@@ -52,45 +51,29 @@ Config = Annotated[
 Assignments = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, e.g. `selection.max_sentences=3`.")
 ]
-Docs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--doc", metavar="ID", help="Search only in this document; repeatable.", autocompletion=complete_doc_id
-    ),
-]
-Tags = Annotated[
-    list[str] | None, typer.Option("--tag", metavar="FACET=VALUE", help="Search only under this tag; repeatable.")
-]
-Types = Annotated[
-    list[str] | None, typer.Option("--type", metavar="TYPE", help="Search only in this document type; repeatable.")
-]
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="DAY", help="Answer as of this day (YYYY-MM-DD).")]
 Preset = Annotated[
     str | None,
     typer.Option("--answer", metavar="HOW", help="How sure an answer must be: `careful`, `balanced` or `eager`."),
 ]
-Authors = Annotated[
-    list[str] | None, typer.Option("--author", metavar="NAME", help="Search only in documents by them; repeatable.")
-]
-Years = Annotated[
+Language = Annotated[
     str | None,
-    typer.Option("--year", metavar="YEARS", help="Search only in documents of this year, or these: 2015-2020, 2015-."),
-]
-Dois = Annotated[
-    list[str] | None, typer.Option("--doi", metavar="DOI", help="Search only in the document with it; repeatable.")
-]
-Regions = Annotated[
-    list[str] | None,
     typer.Option(
-        "--regions",
-        metavar="KIND",
-        help="Ask a part beside the text instead: references, back_matter or masthead; repeatable.",
+        "--language", metavar="CODE", help="The language of documents that state none (`de`), in place of recognition."
     ),
 ]
 SignWith = Annotated[
     Path | None, typer.Option("--sign-with", metavar="KEYFILE", help="Sign with this key (`quoth receipt-key new`).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Lang = Annotated[
+    str | None,
+    typer.Option(
+        "--lang",
+        metavar="LANGUAGE",
+        envvar="QUOTH_LANG",
+        help="Speak this language, `de`, `en`, `es`, `fr` or `tr`; that of the locale if absent.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 ProfileName = Annotated[
     str | None,
@@ -124,6 +107,11 @@ def with_preset(assignments: Sequence[str] | None, preset: str | None) -> list[s
     return [*([f"decision.answer={preset}"] if preset else []), *(assignments or ())]
 
 
+def with_language(assignments: Sequence[str] | None, language: str | None) -> list[str]:
+    """Return the settings of `--set`, and after them the one of `--language`."""
+    return [*(assignments or ()), *([f"ingest.language={language}"] if language else [])]
+
+
 def pair(text: str, *, option: str) -> tuple[str, str]:
     """Split `key=value`."""
     key, equals, value = text.partition("=")
@@ -131,35 +119,6 @@ def pair(text: str, *, option: str) -> tuple[str, str]:
         example = {"--set": "selection.max_sentences=3", "--tag": "crop=canola"}[option]
         raise SettingsError(f"{option} {text} is not KEY=VALUE", hint=f"For example: {option} {example}")
     return key.strip(), value.strip()
-
-
-def filters_of(
-    docs: Sequence[str] | None,
-    tags: Sequence[str] | None,
-    document_types: Sequence[str] | None,
-    *,
-    as_of: str | None,
-    regions: Sequence[str] | None,
-    authors: Sequence[str] | None,
-    years: str | None,
-    dois: Sequence[str] | None,
-) -> Filters:
-    """Return the filters that the options name; a tag is written `crop=canola`, regions `masthead,references`."""
-    facets: dict[str, tuple[str, ...]] = {}
-    for text in tags or ():
-        facet, value = pair(text, option="--tag")
-        facets[facet] = (*facets.get(facet, ()), value)
-    kinds = [kind.strip() for text in regions or () for kind in text.split(",")]
-    return Filters(
-        doc_ids=docs or (),
-        tags=facets,
-        document_types=document_types or (),
-        as_of=as_of,
-        regions=kinds,
-        authors=authors or (),
-        years=years,
-        dois=dois or (),
-    )
 
 
 def open_quoth(index: str, *, config: Path | None = None, assignments: Sequence[str] | None = None) -> Quoth:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Column, Table
+from rich.text import Text
 
+from quoth.answer.near_misses import is_unlikely, says_more
+from quoth.cli.user_language import counted, said, tr
 from quoth.domain.authority import supersessions
 from quoth.language.display import display_parts, one_line
 from quoth.output.citation_label import section_label, source_labels
@@ -21,16 +23,14 @@ from quoth.types import (
     Citation,
     Confidence,
     Conflict,
-    FoundPassage,
     Metadata,
     Outcome,
     Outlook,
     QuoteRole,
-    Retrieval,
-    RetrieveResult,
+    Remark,
     Sentence,
     Span,
-    Status,
+    term,
 )
 
 
@@ -61,53 +61,76 @@ def print_table(
     console.print(table)
 
 
-def _print_indented(markup: str) -> None:
-    OUT.print(Padding(markup, (0, 0, 0, 4)))
+def print_indented(markup: str) -> None:
+    """Print markup four columns to the right; no line ends with spaces, which a copy of the text would hold."""
+    for line in OUT.render_str(markup).wrap(OUT, OUT.width - 4):
+        line.rstrip()
+        OUT.print(Text("    ").append_text(line), soft_wrap=True)
 
 
 def print_outcome(outcome: Outcome, *, offsets: bool = False, see_also: bool = False) -> None:
     """Print the quotes with their sources, or the reason for abstaining and the evidence that may be relevant.
 
     With `offsets`, each source is followed by its file, the exact place in it and the tags of the sentence. With
-    `see_also`, what else is near the question follows an answer.
+    `see_also`, what else is near the question follows.
     """
     for warning in outcome.notes.warnings:
-        OUT.print(f"[yellow]{plain(warning)}[/yellow]\n")
-    calibrated = "" if outcome.notes.calibrated else ", not calibrated"
+        OUT.print(f"[yellow]{plain(said(warning))}[/yellow]\n")
     match outcome:
         case Answer():
             if outcome.unsupported_parts:
-                OUT.print(
-                    "[bold]Only a part of the question is answered.[/bold] "
-                    f"No evidence for: {plain('; '.join(outcome.unsupported_parts))}.\n"
-                )
+                partly, parts = tr("Only a part of the question is answered."), "; ".join(outcome.unsupported_parts)
+                OUT.print(f"[bold]{partly}[/bold] {plain(tr('No evidence for: {parts}.', parts=parts))}\n")
             _print_citations(in_reading_order(outcome.citations), offsets=offsets)
             print_conflicts(outcome.conflicts)
             if see_also and outcome.see_also:
                 print_see_also(outcome, offsets=offsets)
-            OUT.print(f"[dim]confidence {outcome.confidence:.2f}{calibrated}[/dim]")
+            OUT.print(f"[dim]{_confidence(outcome)}[/dim]")
         case Abstention():
             relevant = outcome.outlook is Outlook.MAY_BE_RELEVANT
             detail = outcome.objection.detail
-            OUT.print(f"[bold]{'May be relevant' if relevant else 'No answer'}.[/bold] {plain(detail)}")
+            OUT.print(f"[bold]{tr('May be relevant.') if relevant else tr('No answer.')}[/bold]", end="")
+            OUT.print(f" {plain(said(detail))}", end="")
             if unnamed := [text for text in outcome.missing if text not in detail]:
-                OUT.print(f"No evidence for: {plain('; '.join(unnamed))}.")
-            OUT.print(f"[dim]reason {outcome.objection.reason}, confidence {outcome.confidence:.2f}{calibrated}[/dim]")
-            shown = outcome.nearest if relevant else outcome.nearest[:1]
-            if shown:
-                OUT.print("\nThis may apply:" if relevant else "\nThe nearest that was found, not given as an answer:")
-            _print_citations(shown, offsets=offsets)
+                OUT.print(f" {plain(tr('No evidence for: {parts}.', parts='; '.join(unnamed)))}", end="")
+            shown = numbered_quotes(outcome) if see_also else shown_near_misses(outcome)
+            OUT.print("\n" if relevant or not shown else f" {tr('The nearest, not given as an answer:')}\n")
+            _print_citations(shown, offsets=offsets, beside=detail)
+            OUT.print(f"[dim]{outcome.objection.reason}, {_confidence(outcome)}[/dim]")
 
 
-def print_see_also(answer: Answer, *, offsets: bool = False) -> None:
+def _confidence(outcome: Outcome) -> str:
+    if outcome.notes.calibrated:
+        return tr("confidence {confidence:.2f}", confidence=outcome.confidence)
+    return tr("confidence {confidence:.2f}, not calibrated", confidence=outcome.confidence)
+
+
+def print_see_also(outcome: Outcome, *, offsets: bool = False) -> None:
     """Print what else is near the question, with the numbers after those of the quotes."""
-    OUT.print("See also, no part of the answer:")
-    _print_citations(answer.see_also, offsets=offsets, after=len(answer.citations))
+    shown = len(outcome.citations) if isinstance(outcome, Answer) else len(shown_near_misses(outcome))
+    OUT.print(tr("See also, no part of the answer:"))
+    _print_citations(numbered_quotes(outcome)[shown:], offsets=offsets, after=shown)
 
 
-def numbered_quotes(answer: Answer) -> list[Citation]:
+def shown_near_misses(abstention: Abstention) -> tuple[Citation, ...]:
+    """Return the near misses that people read: the best one, and others that are not far less likely to answer.
+
+    The line that introduces the list of another one stands above it already.
+    """
+    best = abstention.nearest[:1]
+    if abstention.outlook is Outlook.NOTHING:
+        return best
+    leads = {(near.sentence.doc_id, near.sentence.lead) for near in abstention.nearest}
+    others = (near for near in abstention.nearest[1:] if not (is_unlikely(near) and 2 * near.score < best[0].score))
+    return *best, *(near for near in others if (near.sentence.doc_id, near.sentence.quote) not in leads)
+
+
+def numbered_quotes(outcome: Outcome) -> list[Citation]:
     """Return the quotes and what else is near, in the order of their numbers on the terminal."""
-    return [*in_reading_order(answer.citations), *answer.see_also]
+    if isinstance(outcome, Answer):
+        return [*in_reading_order(outcome.citations), *outcome.see_also]
+    shown = shown_near_misses(outcome)
+    return [*shown, *(near for near in outcome.nearest if near not in shown)]
 
 
 def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
@@ -124,25 +147,28 @@ def in_reading_order(citations: tuple[Citation, ...]) -> list[Citation]:
     return sorted(citations, key=order)
 
 
-def _print_citations(citations: Sequence[Citation], *, offsets: bool, after: int = 0) -> None:
+def _print_citations(citations: Sequence[Citation], *, offsets: bool, after: int = 0, beside: str = "") -> None:
+    """Print quotes with their sources, numbered `after` others; `beside` is what was said of all of them."""
     before: Sentence | None = None
     for number, (citation, label) in enumerate(zip(citations, source_labels(citations), strict=True), after + 1):
         sentence = citation.sentence
         # The lead that a quote shares with the one before stands there already.
         shared = before is not None and (before.doc_id, before.lead) == (sentence.doc_id, sentence.lead)
         lead = f"[dim]{plain(citation.lead_display)}[/dim]\n" if citation.lead_display and not shared else ""
-        _print_indented(lead + _marked(display_parts(sentence, citation.display, citation.highlights)))
-        about = [label, *filter(None, [_worth(citation.authority, citation.metadata)])]
-        about += [] if sentence.ocr is None else [f"read from a picture, {sentence.ocr:.0%} sure"]
-        about += [f"superseded by {by}" for by in _successors(citation)]
+        print_indented(lead + _marked(display_parts(sentence, citation.display, citation.highlights)))
+        about = [label, *filter(None, [authority_label(citation.authority, citation.metadata)])]
+        about += [] if sentence.ocr is None else [tr("read from a picture, {sure:.0%} sure", sure=sentence.ocr)]
+        about += [tr("superseded by {by}", by=by) for by in _successors(citation)]
         if citation.also:
-            about.append(f"also in {', '.join(_place_name(other, sentence) for other in citation.also)}")
-        about += ["context"] if citation.role is QuoteRole.CONTEXT and not (citation.why or after) else []
+            about.append(tr("also in {places}", places=tuple(_place_name(other, sentence) for other in citation.also)))
+        about += [tr("context")] if citation.role is QuoteRole.CONTEXT and not (citation.why or after) else []
         if offsets:
             about.append(f"{sentence.doc_id}[{sentence.quote.span.start}:{sentence.quote.span.end}]")
             about += [f"{facet} {value}" for facet, value in main_tags(sentence.tags).items() if value != "other"]
-        _print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
-        _print_indented(f"{plain(citation.why)}\n" if citation.why else "")
+        print_indented(f"[cyan]\\[{number}][/cyan] [dim]{plain(' · '.join(about))}[/dim]")
+        if citation.why and says_more(citation.why, beside + " ".join(about)):
+            print_indented(plain(said(citation.why)))
+        OUT.print()
         before = sentence
 
 
@@ -164,38 +190,36 @@ def _place_name(place: Sentence, quoted: Sentence) -> str:
     return name if place.doc_id == quoted.doc_id else f"{place.doc_id} {name}"
 
 
-def _worth(authority: str | None, metadata: Metadata) -> str | None:
+def authority_label(authority: str | None, metadata: Metadata) -> str | None:
     """Return the authority of a document; `binding, guessed` where it was read from its title."""
-    return f"{authority}, guessed" if authority and metadata.type_guessed else authority
-
-
-def place_line(title: str, section: tuple[str, ...], page: int | None, authority: str | None) -> str:
-    """Return a location and its authority: `Design Guidelines, Chapter 4 > 4.2 Fencing, p. 42 [guidance]`."""
-    where = [title, *([" > ".join(section)] if section else []), *([f"p. {page}"] if page else [])]
-    return ", ".join(where) + (f" [{authority}]" if authority else "")
+    if authority is None or not metadata.type_guessed:
+        return authority and said(term(authority))
+    return tr("{authority}, guessed", authority=term(authority))
 
 
 def print_conflicts(conflicts: Sequence[Conflict]) -> None:
     for conflict in conflicts:
-        OUT.print(f"[bold red]Conflict[/bold red] about {plain(conflict.subject)}: ", end="")
-        OUT.print(f"{plain(conflict.detail)}\n")
+        about = tr("about {subject}:", subject=conflict.subject)
+        OUT.print(f"[bold red]{tr('Conflict')}[/bold red] {plain(about)} {plain(said(conflict.detail))}\n")
 
 
 def print_trace(asked: AskResult) -> None:
     """Print every stage with its scores."""
     trace, analysis = asked.trace, asked.trace.analysis
-    OUT.print("\n[bold]How it came about[/bold]")
-    OUT.print(f"kind      {analysis.kind} (lexical {analysis.alpha_lexical:.2f}, dense {analysis.alpha_semantic:.2f})")
-    OUT.print(f"terms     {plain(', '.join(' = '.join(group) for group in analysis.terms))}")
-    OUT.print(
-        f"tags      {', '.join(f'{facet} {value}' for facet, found in analysis.tags.items() for value in found) or '-'}"
-    )
+    OUT.print(f"\n[bold]{tr('How it came about')}[/bold]")
+    weights = f"(lexical {analysis.alpha_lexical:.2f}, dense {analysis.alpha_semantic:.2f})"
+    _print_stage(tr("kind"), f"{analysis.kind} {weights}")
+    _print_stage(tr("terms"), plain(", ".join(" = ".join(group) for group in analysis.terms)))
+    tags = ", ".join(f"{facet} {value}" for facet, found in analysis.tags.items() for value in found)
+    _print_stage(tr("tags"), tags or "-")
     presumed = one_line(", ".join(f"{entity.kind} {entity.text}" for entity, *_ in analysis.entities))
-    OUT.print(f"presumes  {escape(presumed) or '-'}")
+    _print_stage(tr("presumes"), escape(presumed) or "-")
     for cover in trace.sub_answers:
-        result = cover.objection.detail if cover.objection else f"{len(cover.evidence)} sentences"
-        OUT.print(f"part      {plain(f'{cover.sub_question.text}: {result}')}")
-    OUT.print(f"found     {asked.outcome.notes.k_initial} candidates, {len(trace.ranked)} kept")
+        evidence = counted(len(cover.evidence), "{count} sentences", "{count} sentences")
+        result = said(cover.objection.detail) if cover.objection else evidence
+        _print_stage(tr("part"), plain(f"{cover.sub_question.text}: {result}"))
+    found = tr("{found:d} candidates, {kept:d} kept", found=asked.outcome.notes.k_initial, kept=len(trace.ranked))
+    _print_stage(tr("found"), found)
     chosen = {evidence.sentence.id for evidence in trace.selection.evidence}
     rows = []
     for ranked in trace.ranked:
@@ -206,124 +230,43 @@ def print_trace(asked: AskResult) -> None:
         rows.append((mark, *figures, escape(one_line(ranked.sentence.text)[:90])))
     print_table(("", "lexical", "dense", "fused", "rerank", "order", "reader", "sentence"), rows)
     _print_matches(asked)
-    OUT.print(f"redundancy {trace.selection.redundancy_before:.2f} -> {trace.selection.redundancy_after:.2f}")
+    selection = trace.selection
+    _print_stage(tr("redundancy"), f"{selection.redundancy_before:.2f} -> {selection.redundancy_after:.2f}")
     _print_confidence(trace.confidence)
     for name, objection in trace.objections:
-        OUT.print(f"check     {name}: {escape(objection.detail) if objection else 'passed'}")
+        _print_stage(tr("check"), f"{name}: {escape(said(objection.detail)) if objection else tr('passed')}")
+
+
+def _print_stage(label: str, markup: str) -> None:
+    OUT.print(f"{label:<9} {markup}")
 
 
 def _print_matches(asked: AskResult) -> None:
     """Print each word of the question with its best match in the best sentences: a poorly matched word is missing."""
     matched = word_matches(asked.trace.encoded, asked.trace.ranked)
     if matched:
-        OUT.print("matched   " + plain(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched)))
+        _print_stage(tr("matched"), plain(", ".join(f"{word} {likeness:.2f}" for word, likeness in matched)))
 
 
 _IN_WORDS = {
-    "intercept": "what an answer starts with",
-    "support": "how likely the best sentence answers by itself",
-    "gap": "how far it leads the second best",
-    "agreement": "how likely the next best sentences answer",
-    "coverage": "how much of the question the best sentences match",
-    "missing": "names, dates and amounts that the best sentences do not mention",
-    "unknown": "names and dates that the sources never mention",
-    "unused": "how rare a word is that the corpus never uses",
-    "unstated": "amounts that no source states",
-    "unspoken": "units that are asked for and no evidence uses",
-    "opposed": "words whose opposite the evidence has instead",
+    "intercept": Remark("what an answer starts with"),
+    "support": Remark("how likely the best sentence answers by itself"),
+    "gap": Remark("how far it leads the second best"),
+    "agreement": Remark("how likely the next best sentences answer"),
+    "coverage": Remark("how much of the question the best sentences match"),
+    "missing": Remark("names, dates and amounts that the best sentences do not mention"),
+    "unknown": Remark("names and dates that the sources never mention"),
+    "unused": Remark("how rare a word is that the corpus never uses"),
+    "unstated": Remark("amounts that no source states"),
+    "unspoken": Remark("units that are asked for and no evidence uses"),
+    "opposed": Remark("words whose opposite the evidence has instead"),
 }
 """What each feature of the confidence stands for; docs/evidence.md says more."""
 
 
 def _print_confidence(confidence: Confidence) -> None:
     """Print what speaks for the answer and what against it: the terms of the log odds, in words."""
-    OUT.print(f"confidence {confidence.value:.3f}")
-    for name, term in confidence.terms.items():
+    _print_stage(tr("confidence"), f"{confidence.value:.3f}")
+    for name, odds in confidence.terms.items():
         value = f" ({confidence.features[name]:.2f})" if name in confidence.features else ""
-        OUT.print(f"  {term:+.2f}   {_IN_WORDS.get(name, name)}{value}")
-
-
-_EXCERPT = 400
-"""Characters of a passage that are printed, from its best sentence on."""
-
-
-def print_retrieval(retrieval: Retrieval, shown: Callable[[str, str], str]) -> None:
-    """Print the passages, best first, each with its location, authority and scores.
-
-    `shown` returns a slice of the document with an id as people read it.
-    """
-    if retrieval.message:
-        OUT.print(f"[bold]Nothing found.[/bold] {plain(retrieval.message)}")
-    if retrieval.warning:
-        OUT.print(f"[yellow]{plain(retrieval.warning)}[/yellow]\n")
-    for number, found in enumerate(retrieval.passages, 1):
-        _print_passage(number, found, shown)
-    print_conflicts(retrieval.conflicts)
-    OUT.print(f"[dim]{escape(_summary(retrieval))}[/dim]")
-
-
-def _print_passage(number: int, found: FoundPassage, shown: Callable[[str, str], str]) -> None:
-    metadata = found.document.metadata
-    title = metadata.title or found.document.id
-    title += f" ({metadata.byline})" if metadata.byline else ""
-    line = place_line(title, found.passage.section, found.passage.page, _worth(found.authority, metadata))
-    OUT.print(f"[cyan]\\[{number}][/cyan] [bold]{plain(line)}[/bold]")
-    for replaced in found.superseded_by:
-        what = f"{replaced.section} " if replaced.section else ""
-        _print_indented(f"[red]{plain(f'{what}superseded by {replaced.by}')}[/red]")
-    if found.successor_of:
-        _print_indented(f"[green]{plain(f'replaces {found.successor_of}')}[/green]")
-    _print_indented(plain(shown(found.passage.doc_id, _excerpt(found))))
-    span = found.passage.span
-    about = [f"{found.passage.doc_id}[{span.start}:{span.end}]"]
-    about += [found.document.metadata.document_type] if found.document.metadata.document_type else []
-    about += [f"in effect {found.document.metadata.effective_date}"] if found.document.metadata.effective_date else []
-    about.append(
-        f"relevance {found.relevance:.2f} (vector {found.dense:.2f}, full text {found.lexical:.2f}, "
-        f"combined {found.fused:.2f}, found by {found.source.replace('_', ' ')})"
-    )
-    _print_indented(f"[dim]{plain(' · '.join(about))}[/dim]\n")
-
-
-def _excerpt(found: FoundPassage) -> str:
-    """Return the part of the passage that begins with its best sentence."""
-    start = found.sentences[0].sentence.quote.span.start - found.passage.span.start
-    text = found.content[start : start + _EXCERPT]
-    return ("… " if start else "") + text + (" …" if start + _EXCERPT < len(found.content) else "")
-
-
-def _summary(retrieval: Retrieval) -> str:
-    lexical, dense = retrieval.weights
-    summary = [f"{retrieval.status}", f"{retrieval.kind} question (dense {dense:.2f}, lexical {lexical:.2f})"]
-    if retrieval.filters.document_types:
-        summary.append(f"document type {', '.join(retrieval.filters.document_types)}")
-    if retrieval.filters.as_of:
-        summary.append(f"as of {retrieval.filters.as_of}")
-    if retrieval.degraded:
-        summary.append(f"degraded: {', '.join(retrieval.degraded)}")
-    if retrieval.status is not Status.NO_RESULTS:
-        blocks = len(retrieval.context.blocks)
-        summary.append(f"context of {retrieval.context.tokens:,} tokens in {blocks} block{'' if blocks == 1 else 's'}")
-    return " · ".join(summary)
-
-
-def print_retrieval_trace(retrieved: RetrieveResult) -> None:
-    """Print every scored passage."""
-    trace = retrieved.trace
-    chosen = {found.passage.id for found in retrieved.retrieval.passages}
-    OUT.print("\n[bold]How it came about[/bold]")
-    OUT.print(f"searched  {plain(trace.analysis.search_text)}")
-    OUT.print(f"terms     {plain(', '.join(' = '.join(group) for group in trace.analysis.terms))}")
-    OUT.print(f"found     {trace.candidates} sentences in {len(trace.passages)} passages, ordered by {trace.reranker}")
-    if trace.usage:
-        cost = "" if trace.usage.cost is None else f", ${trace.usage.cost:.4f}"
-        OUT.print(
-            f"model     {plain(trace.usage.model)}: {trace.usage.prompt_tokens} +"
-            f" {trace.usage.completion_tokens} tokens in {trace.usage.attempts} attempts{cost}"
-        )
-    rows = []
-    for found in trace.passages:
-        scores = (found.dense, found.lexical, found.fused, found.relevance, found.order)
-        place = (found.source.replace("_", " "), plain(found.passage.id))
-        rows.append(("*" if found.passage.id in chosen else "", *(f"{score:.3f}" for score in scores), *place))
-    print_table(("", "vector", "text", "comb.", "relev.", "order", "found by", "passage"), rows)
+        OUT.print(f"  {odds:+.2f}   {said(_IN_WORDS.get(name, name))}{value}")

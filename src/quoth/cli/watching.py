@@ -29,6 +29,7 @@ def watch(
     index: options.Index = options.DEFAULT_INDEX,
     profile: options.ProfileName = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the documents whose files are gone.")] = False,
+    language: options.Language = None,
     config: options.Config = None,
     assignments: options.Assignments = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")] = False,
@@ -43,7 +44,7 @@ def watch(
     """
     if not folder.is_dir():
         raise CorpusError(f"{folder} is no folder", hint="Give a folder with documents.")
-    given = options.overrides(config, assignments)
+    given = options.overrides(config, options.with_language(assignments, language))
     location = options.location_of(index, given)
     ingest = partial(ingest_paths, [folder], index, profile=profile, prune=not keep, overrides=given)
     watched = open_watch(

@@ -39,8 +39,8 @@ from quoth.stores.sharded import assign
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ClusterManifest
 from quoth.stores.sharded.sharded_store import check_present
-from quoth.types import IndexInfo, ModelIdentity, StoredDocument
-from quoth.wiring import open_embedder
+from quoth.types import IndexInfo, ModelIdentity, StoredDocument, primary_language
+from quoth.wiring import for_documents, for_index, open_embedder
 
 _DEFAULT_SHARDS = 4
 _MOST_FILES = 64
@@ -121,6 +121,11 @@ def _target(job: ClusterIngest, published: PublishedShards) -> IngestTarget:
     shards = _number_of_shards(before, job.shards, location)
     profile = _profile(before, job.profile)
     settings = job.overrides.over(profile.settings, profile=profile.name)
+    # A new index across machines takes what --language says: no document is read before its model is known.
+    languages = [primary_language(settings.ingest.language)]
+    given = settings.embedding
+    chosen = for_index(given, before.info.model) if before else for_documents(given, languages)[0]
+    settings = replace(settings, embedding=chosen)
     # Only the identity of the model is needed here, and that does not depend on the device.
     model = open_embedder(replace(settings.embedding, device="cpu")).identity
     if before is not None and before.info.model != model:

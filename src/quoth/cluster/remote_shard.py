@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from quoth.errors import IndexFault, ShardLost
+from quoth.language.stems import word_languages
 from quoth.protocols import Neighbours, Reader
-from quoth.stores.query_terms import Variant, asked
+from quoth.stores.query_terms import Variant, variants
 from quoth.stores.sharded import bm25
 from quoth.stores.sharded.cluster_manifest import ClusterManifest, ShardEntry
 from quoth.stores.sharded.shard_protocol import (
@@ -167,6 +168,10 @@ class RemoteShard:
     def held(self, variants: Sequence[Variant]) -> tuple[int, ...]:
         return self.counts((), variants)[1]
 
+    def holding(self, terms: Sequence[Sequence[Variant]]) -> tuple[int, ...]:
+        """Also fetch the variants, which the search asks for next: it saves one more call to every shard."""
+        return self.counts([tuple(term) for term in terms], bm25.lookups(terms))[0]
+
     def search(self, query: ShardQuery) -> ShardHits:
         return cast("ShardHits", self.call("search", query))
 
@@ -199,16 +204,19 @@ class RemoteShard:
     def remember(self, kind: str, key: Hashable, value: object) -> None:
         self._cache.put((kind, self._number, key), value, size=_size(value))
 
-    def counts(self, terms: Sequence[str], variants: Sequence[Variant]) -> tuple[dict[str, int], tuple[int, ...]]:
+    def counts(
+        self, terms: Sequence[tuple[Variant, ...]], variants: Sequence[Variant]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return how many sentences hold each term and each variant. One call asks for all that are not cached."""
 
-        def fetch(keys: list[str | Variant]) -> list[int]:
-            new_terms = [key for key in keys if isinstance(key, str)]
-            by_term, by_variant = self.call("counts", new_terms, [key for key in keys if not isinstance(key, str)])
-            return [*(by_term[term] for term in new_terms), *by_variant]
+        def fetch(keys: list[tuple[bool, Any]]) -> list[int]:
+            new_terms = [key for is_term, key in keys if is_term]
+            by_term, by_variant = self.call("counts", new_terms, [key for is_term, key in keys if not is_term])
+            return [*by_term, *by_variant]
 
-        counted = self.cached("count", [*terms, *variants], fetch)
-        return dict(zip(terms, counted, strict=False)), tuple(counted[len(terms) :])
+        keys = [*((True, term) for term in terms), *((False, variant) for variant in variants)]
+        counted = self.cached("count", keys, fetch)
+        return tuple(counted[: len(terms)]), tuple(counted[len(terms) :])
 
 
 class RemoteReader:
@@ -227,8 +235,9 @@ class RemoteReader:
         raise NotImplementedError("a shard alone is not searched")
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """Also fetch the variants, which the search asks for next: it saves one more call to every shard."""
-        return self._shard.counts(terms, bm25.lookups(asked([(term,) for term in terms])))[0]
+        languages = word_languages(self.info)
+        counts = self._shard.holding([variants(term, languages) for term in terms])
+        return dict(zip(terms, counts, strict=True))
 
     def document(self, doc_id: str) -> Document | None:
         return cast("Document | None", self._one("document", doc_id))

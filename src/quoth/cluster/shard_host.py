@@ -178,7 +178,7 @@ def _around(
 _METHODS: Mapping[str, Callable[..., Any]] = {
     "info": lambda _, reader: reader.info,
     "ping": lambda _, reader: None,
-    "counts": lambda shard, reader, terms, variants: (reader.frequencies(terms), shard.held(variants)),
+    "counts": lambda shard, _, terms, variants: (shard.holding(terms), shard.held(variants)),
     "search": lambda shard, _, query: shard.search(query),
     "scores": lambda shard, _, weights, rows, partitions: shard.scores(weights, rows, partitions=partitions),
     "candidates": lambda shard, _, query, chosen: shard.candidates(query, chosen),

@@ -28,9 +28,10 @@ from quoth.domain.manifest import MANIFEST_NAME, fields_beside, fields_for, merg
 from quoth.domain.profile import Profile
 from quoth.errors import SettingsError, UnreadableFile
 from quoth.language.boundaries import SPLITTER_VERSION
+from quoth.language.recognition import RECOGNITION_VERSION
 from quoth.protocols import Progress
 from quoth.settings import IngestSettings
-from quoth.types import Document, SplitDocument, StoredDocument
+from quoth.types import Document, SplitDocument, StoredDocument, primary_language
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -130,18 +131,24 @@ class FileReader:
         self._profile = profile
         self._facets = [facet.name for facet in profile.facets]
         self._settings = settings
+        if settings.language and primary_language(settings.language) is None:
+            raise SettingsError(
+                f"ingest.language is '{settings.language}', which is no language", hint="Give its code, such as de."
+            )
         self._manifest = cache(partial(read_manifest, facets=self._facets))
 
     def open(self, file: SourceFile) -> OpenedFile:
         """Return the file's bytes and its fingerprint. Raise `UnreadableFile` when it cannot be read."""
         _check_id(file.doc_id)
         fields = merged(fields_for(file.doc_id, self._manifest(file.root)), self._fields_beside(file))
+        fields = merged({"language": self._settings.language} if self._settings.language else {}, fields)
         most_mb = self._settings.max_file_mb
         data = read_bytes(file.path, label=file.doc_id, most_mb=most_mb, workers=self._extraction)
         sha256 = hashlib.sha256(data).hexdigest()
         extractor = "" if file.format in AS_TEXT else version(request(file.format, self._settings))
         fields_json = json.dumps(fields, sort_keys=True, default=str)
-        identity = [sha256, file.format, extractor, fields_json, self._profile.source, SPLITTER_VERSION]
+        versions = [SPLITTER_VERSION, RECOGNITION_VERSION]
+        identity = [sha256, file.format, extractor, fields_json, self._profile.source, *versions]
         fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
         return OpenedFile(file, data, sha256, extractor, fields, fingerprint)
 

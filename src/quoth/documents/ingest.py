@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from difflib import get_close_matches
 from itertools import chain, islice
@@ -16,12 +16,17 @@ from quoth.protocols import Embedder, Progress, Store
 from quoth.settings import IngestSettings
 from quoth.types import IndexInfo, ModelIdentity, QuestionTokens, SplitDocument, StoredDocument, Vectors
 
+ChooseEmbedder = Callable[[Sequence[str | None]], Embedder]
+"""Returns the model for a new index, given the languages of its first documents; None for an unknown one."""
+_FIRST = 20
+"""How many documents are read before the model is chosen."""
+
 
 def ingest(
     files: CorpusFiles,
     *,
     store: Store,
-    embedder: Embedder,
+    embedder: Embedder | ChooseEmbedder,
     profile: Profile,
     settings: IngestSettings,
     prune: bool,
@@ -29,6 +34,7 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with `files`; only what changed is split and embedded again.
 
+    For a new index the `embedder` may be chosen by the languages of its first documents.
     A document whose file is gone stays in the index, unless `prune` is true or its file only has another name.
     """
     check_files(files)
@@ -46,9 +52,11 @@ def ingest(
     )
     with closing(documents):
         # A new index needs one readable document. An existing index is locked first, so that a second writer is told.
-        first = () if stored else tuple(islice(documents, 1))
+        first = () if stored else tuple(islice(documents, _FIRST if callable(embedder) else 1))
         if not stored and not first:
             raise none_readable(outcomes.refused)
+        if callable(embedder):
+            embedder = embedder([split.document.metadata.language_code for split in first])
         info = store.write(
             _unless_written_meanwhile(store, stored, chain(first, documents)),
             remove=outcomes.leaving,

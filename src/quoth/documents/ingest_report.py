@@ -32,6 +32,8 @@ class IngestReport:
     """Documents that were removed because their files are gone."""
     gone: tuple[str, ...]
     """Documents whose files are gone, which stay in the index."""
+    advice: tuple[str, ...] = ()
+    """What a person should know of the index as a whole."""
 
 
 @dataclass(frozen=True, slots=True)

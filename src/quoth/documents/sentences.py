@@ -19,20 +19,32 @@ _ONE_SENTENCE = frozenset({RegionKind.HEADING, RegionKind.TABLE_HEADER, RegionKi
 _BLANK_LINE = re.compile(r"(?<=\S)[^\S\r\n]*(?:\r\n?|\n)(?:[^\S\r\n]*(?:\r\n?|\n))+")
 
 
-def split(text: str, *, format: str) -> tuple[SplitRegion, ...]:  # noqa: A002 - the word users know
+def split(
+    text: str,
+    *,
+    format: str,  # noqa: A002 - the word users know
+    language: str | None = None,
+) -> tuple[SplitRegion, ...]:
     """Return every region of a `markdown` or `text` document with its sentences, in reading order."""
+    return split_regions(text, regions_of(text, format=format), language=language)
+
+
+def regions_of(text: str, *, format: str) -> tuple[Region, ...]:  # noqa: A002 - the word users know
+    """Return the regions of a `markdown` or `text` document in reading order."""
     regions = markdown_regions(text) if format == "markdown" else plain_regions(text)
     kinds = named_parts([Piece(one.kind, " ".join(text[one.span.start : one.span.end].split())) for one in regions])
-    named = (replace(region, kind=kind) for region, kind in zip(regions, kinds, strict=True))
-    return split_regions(text, named)
+    return tuple(replace(region, kind=kind) for region, kind in zip(regions, kinds, strict=True))
 
 
-def split_regions(text: str, regions: Iterable[Region]) -> tuple[SplitRegion, ...]:
-    """Return the regions with their sentences; the title of a clause is a region of its own."""
-    return with_clause_titles(text, [(region, sentence_spans(text, region)) for region in regions])
+def split_regions(text: str, regions: Iterable[Region], *, language: str | None = None) -> tuple[SplitRegion, ...]:
+    """Return the regions with their sentences, by the rules of a language; those of English without one.
+
+    The title of a clause is a region of its own.
+    """
+    return with_clause_titles(text, [(region, sentence_spans(text, region, language=language)) for region in regions])
 
 
-def sentence_spans(text: str, region: Region) -> tuple[Span, ...]:
+def sentence_spans(text: str, region: Region, *, language: str | None = None) -> tuple[Span, ...]:
     """Return the sentences of a region; together they hold its every visible character. A skipped region has none."""
     if region.kind.skipped:
         return ()
@@ -43,7 +55,7 @@ def sentence_spans(text: str, region: Region) -> tuple[Span, ...]:
         return tuple(_parts(text, start, (gap.start() for gap in _BLANK_LINE.finditer(text, start, end)), end))
     return tuple(
         span
-        for sentence in _parts(text, start, cuts(text, start, end), end)
+        for sentence in _parts(text, start, cuts(text, start, end, language=language), end)
         for span in _parts(text, sentence.start, overlong_cuts(text, sentence.start, sentence.end), sentence.end)
     )
 

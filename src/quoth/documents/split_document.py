@@ -16,12 +16,13 @@ from typing import Any
 from quoth.documents.clause_titles import SplitRegion
 from quoth.documents.encodings import text_sha256
 from quoth.documents.files import SourceFile, root_name
-from quoth.documents.sentences import split, split_regions
+from quoth.documents.sentences import regions_of, split_regions
 from quoth.domain.authority import is_binding, type_by_title
 from quoth.domain.manifest import merged, metadata, with_tags
 from quoth.domain.profile import Profile
 from quoth.domain.tags import Tagger, document_tagger
 from quoth.errors import SettingsError, UnreadableFile
+from quoth.language.recognition import language_of
 from quoth.language.spans import visible
 from quoth.language.words import count_tokens
 from quoth.overrides import parse_yaml
@@ -65,21 +66,31 @@ class ExtractedFile:
     fingerprint: str
 
 
+_STATING_FORMAT = "json"
+"""Its language is a field that somebody named; elsewhere a program or a template may have set it."""
+
+
 def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
     """Return the document with its metadata, tagged sentences and passages.
 
     Raise `UnreadableFile` when its front matter is wrong.
     """
     file, extract = extracted.file, extracted.extract
-    regions = _split_regions(extract, file.format)
+    unsplit = regions_of(extract.text, format=file.format) if extract.regions is None else extract.regions
     facets = [facet.name for facet in profile.facets]
     try:
-        stated = with_tags(_front_matter(extract.text, [region for region, _ in regions]), facets)
+        stated = with_tags(_front_matter(extract.text, unsplit), facets)
         described = metadata(
             merged(merged(extract.properties, extracted.fields), stated), source=file.doc_id, facets=facets
         )
     except SettingsError as error:
         raise UnreadableFile(file.doc_id, str(error).removeprefix(f"{file.doc_id}: "), hint=error.hint) from error
+    outside = {*extracted.fields, *stated}
+    settled = described.language and ("language" in outside or file.format == _STATING_FORMAT)
+    recognised = None if settled else _language(extract.text, unsplit)
+    if recognised and recognised != described.language_code:
+        described = replace(described, language=recognised)
+    regions = split_regions(extract.text, unsplit, language=described.language_code)
     described = _with_guessed_type(described, extract.text, regions, profile)
     document = Document(
         id=file.doc_id,
@@ -91,7 +102,7 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
         extractor=extracted.extractor,
         metadata=replace(described, is_binding=is_binding(described, profile)),
     )
-    tag = document_tagger(profile, doc_id=file.doc_id, declared=described.tags)
+    tag = document_tagger(profile, doc_id=file.doc_id, declared=described.tags, language=described.language_code)
     page_of, ocr_of = _page_of(extract), _ocr_of(extract.recognised)
     sentences = tuple(
         _sentence(document, region, span, tag=tag, page=page_of(span.start), ocr=ocr_of(span))
@@ -105,18 +116,31 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
         pages=extract.pages,
         root=root_name(file.root),
         fingerprint=extracted.fingerprint,
-        reading=_reading(extract, [region for region, _ in regions], stated={*extracted.fields, *stated}),
+        reading=_reading(
+            extract,
+            [region for region, _ in regions],
+            stated=outside,
+            recognised=("language",) if recognised else (),
+        ),
     )
 
 
-def _reading(extract: Extract, regions: Iterable[Region], *, stated: Collection[str]) -> Reading:
+def _reading(
+    extract: Extract, regions: Iterable[Region], *, stated: Collection[str], recognised: tuple[str, ...]
+) -> Reading:
     """Return how the file was read. `stated` are the fields that the manifest or the front matter give."""
     skipped: Counter[RegionKind] = Counter()
     for region in regions:
         if region.kind.skipped:
             skipped[region.kind] += visible(extract.text[region.span.start : region.span.end])
-    found = tuple(sorted(name for name in extract.properties if name not in stated))
-    return Reading(dict(sorted(skipped.items())), found, extract.notes)
+    found = tuple(sorted(name for name in extract.properties if name not in stated and name not in recognised))
+    return Reading(dict(sorted(skipped.items())), found, extract.notes, recognised)
+
+
+def _language(text: str, regions: Iterable[Region]) -> str | None:
+    """Return the language of the prose, None when unsure. A template that made a file seldom knows it."""
+    prose = (region.span for region in regions if region.kind.evidence and region.kind is not RegionKind.CODE)
+    return language_of("\n".join(text[span.start : span.end] for span in prose))
 
 
 _TITLE_LINES = 5
@@ -139,12 +163,6 @@ def _with_guessed_type(described: Metadata, text: str, regions: Iterable[SplitRe
     ]
     guess = type_by_title([*filter(None, [described.title]), *lines], profile)
     return described if guess is None else replace(described, document_type=guess, type_guessed=True)
-
-
-def _split_regions(extract: Extract, form: str) -> tuple[SplitRegion, ...]:
-    if extract.regions is None:
-        return split(extract.text, format=form)
-    return split_regions(extract.text, extract.regions)
 
 
 def _sentence(

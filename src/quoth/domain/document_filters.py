@@ -6,7 +6,7 @@ from quoth.types import DocumentInfo, Filters, Sentence
 
 
 def document_passes(info: DocumentInfo, filters: Filters) -> bool:
-    """Return whether a document passes; filters by authors, year and DOI name documents by their ids by now."""
+    """Return whether a document passes. Filters of `domain.publications` name documents by their ids by now."""
     about = info.metadata
     return (
         (not filters.doc_ids or info.id in filters.doc_ids)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,12 +17,36 @@ from quoth.overrides import parse_yaml
 
 
 @dataclass(frozen=True, slots=True)
+class TagWords:
+    """The words for a value in another language, found in all forms. The first of `synonyms` is its name there."""
+
+    language: str
+    synonyms: tuple[str, ...]
+    keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TagValue:
-    """A value of a facet. `synonyms` are searched for as well; `keywords` only tag sentences."""
+    """A value of a facet. `synonyms` are searched for as well; `keywords` only tag sentences.
+
+    `elsewhere` are its words in other languages.
+    """
 
     name: str
     synonyms: tuple[str, ...]
     keywords: tuple[str, ...]
+    elsewhere: tuple[TagWords, ...] = ()
+
+    def name_in(self, language: str) -> str:
+        """Return what people call it in a language."""
+        names = (words.synonyms[0] for words in self.elsewhere if words.language == language and words.synonyms)
+        return next(names, self.name)
+
+    def words(self, language: str | None = None) -> tuple[str, ...]:
+        """Return its words in every language, its name in this one first, without those that take any ending."""
+        others = (word for words in self.elsewhere for word in (*words.synonyms, *words.keywords))
+        known = (self.name, *self.synonyms, *self.keywords, *(word for word in others if not word.endswith("*")))
+        return tuple(dict.fromkeys((self.name_in(language), *known))) if language else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +54,8 @@ class Facet:
     """A kind of tag, such as `crop`. `default` is the value of a sentence without a match.
 
     A question that names a value of a `presumed` facet takes for granted that the corpus covers it. `others` are names
-    of the same kind without a tag. A list of values before a `combined_by` word names a single thing.
+    of the same kind without a tag. A list of values before a `combined_by` word names a single thing. `names` are its
+    own name in other languages, by language.
     """
 
     name: str
@@ -39,6 +64,21 @@ class Facet:
     presumed: bool
     others: tuple[str, ...]
     combined_by: tuple[re.Pattern[str], ...]
+    others_elsewhere: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """`others` in other languages, by language."""
+    names: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """The other languages that it has words in."""
+        return frozenset(words.language for value in self.values for words in value.elsewhere)
+
+
+def names_in(facets: Sequence[Facet], language: str) -> dict[str, str]:
+    """Return what people call the facets and their values in a language, by their names; only those with a word."""
+    names = {facet.name: name for facet in facets for spoken, name in facet.names if spoken == language}
+    values = {value.name: value.name_in(language) for facet in facets for value in facet.values}
+    return names | {name: called for name, called in values.items() if called != name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +123,7 @@ class Profile:
 
 
 DEFAULT_PROFILE = "general"
-_KEYS = {"name", "description", "settings", "tags", "document_types", "authority", "synonyms", "compounds"}
+_KEYS = {"name", "description", "settings", "tags", "document_types", "authority", "synonyms", "compounds", "languages"}
 _SHIPPED = files("quoth.domain").joinpath("profiles")
 _HINT = "See docs/profiles.md for what a profile may hold."
 
@@ -132,7 +172,7 @@ def _profile(content: Mapping[str, Any], source: str) -> Profile:
     return Profile(
         name=content["name"],
         description=content.get("description", ""),
-        facets=tuple(_facet(_name(name), facet) for name, facet in (content.get("tags") or {}).items()),
+        facets=_facets(content),
         document_types={_name(name): _document_type(name, content) for name, content in types.items()},
         authority=Authority(**{key: _factor(value) for key, value in authority.items()}) if authority else None,
         synonyms=tuple(map(_words, content.get("synonyms") or ())),
@@ -164,6 +204,37 @@ def _compound(words: object, joined: object) -> tuple[str, str]:
     if len(_name(joined)) > len(_name(words)):
         raise ValueError(f"compounds: {joined!r} is longer than {words!r}")
     return _name(words), _name(joined)
+
+
+def _facets(content: Mapping[str, Any]) -> tuple[Facet, ...]:
+    """Return the facets, with their words in other languages."""
+    facets = {_name(name): _facet(_name(name), facet) for name, facet in (content.get("tags") or {}).items()}
+    for language, tags in (content.get("languages") or {}).items():
+        _check_keys(tags, set(facets), key_path=f"languages.{language}")
+        for name, words in tags.items():
+            facets[name] = _with_words(facets[name], _name(language), words, key_path=f"languages.{language}.{name}")
+    return tuple(facets.values())
+
+
+def _with_words(facet: Facet, language: str, content: Mapping[str, Any], *, key_path: str) -> Facet:
+    _check_keys(content, {"name", "others", "values"}, key_path=key_path)
+    given = content.get("values") or {}
+    _check_keys(given, {value.name for value in facet.values}, key_path=f"{key_path}.values")
+    for name, words in given.items():
+        _check_keys(words, {"synonyms", "keywords"}, key_path=f"{key_path}.values.{name}")
+    words_of = {
+        name: TagWords(language, _words(words.get("synonyms")), _words(words.get("keywords")))
+        for name, words in given.items()
+    }
+    return replace(
+        facet,
+        values=tuple(
+            replace(value, elsewhere=(*value.elsewhere, words_of[value.name])) if value.name in words_of else value
+            for value in facet.values
+        ),
+        others_elsewhere=(*facet.others_elsewhere, (language, _words(content.get("others")))),
+        names=(*facet.names, *([(language, _name(content["name"]))] if "name" in content else [])),
+    )
 
 
 def _facet(name: str, content: Mapping[str, Any]) -> Facet:

@@ -1,4 +1,4 @@
-"""Filters by authors, year and DOI: they name documents, which every store can limit a search to."""
+"""Filters by authors, year, DOI and language: they name documents, which every store can limit a search to."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ _DOI_ADDRESS = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)")
 
 
 def within_publications(filters: Filters, reader: Reader) -> Filters:
-    """Return filters that name the documents which `filters` describe by authors, year or DOI."""
-    if not (filters.authors or filters.years or filters.dois):
+    """Return filters that name the documents which `filters` describe by authors, year, DOI or language.
+
+    A document whose language is unknown is taken for one in the most common language of the index.
+    """
+    if not (filters.authors or filters.years or filters.dois or filters.languages):
         return filters
+    usual = next(iter(reader.info.languages), None)
     documents = reader.documents(filters.doc_ids or None)
-    passing = tuple(document.id for document in documents if _passes(document.metadata, filters))
-    return replace(filters, doc_ids=passing or (_NO_DOCUMENT,), authors=(), years=None, dois=())
+    passing = tuple(document.id for document in documents if _passes(document.metadata, filters, usual=usual))
+    return replace(filters, doc_ids=passing or (_NO_DOCUMENT,), authors=(), years=None, dois=(), languages=())
 
 
-def _passes(metadata: Metadata, filters: Filters) -> bool:
+def _passes(metadata: Metadata, filters: Filters, *, usual: str | None) -> bool:
+    if filters.languages and (metadata.language_code or usual) not in filters.languages:
+        return False
     if filters.years is not None:
         earliest, latest = year_range(filters.years)
         if metadata.year is None or not earliest <= metadata.year <= latest:

@@ -14,11 +14,12 @@ from quoth.evaluation.calibrate import without_calibration
 from quoth.evaluation.fit_quality import FOLDS, HeldOut, Rows, compare
 from quoth.evaluation.fitting import fit
 from quoth.evaluation.judgements import judge_asked, touches_gold
-from quoth.evaluation.labelled_questions import LabelledQuestion, linked_groups, reporting, same_words
+from quoth.evaluation.labelled_questions import LabelledQuestion, asked_language, linked_groups, reporting, same_words
 from quoth.evaluation.measures import Floats
 from quoth.library import Quoth
 from quoth.overrides import Overrides
 from quoth.protocols import Progress, Store
+from quoth.search.language_pairs import READER, LanguagePair
 from quoth.search.logistic import ANSWER_SIGNS, INTERCEPT, SENTENCE_SIGNS, EvidenceModel, Logistic
 from quoth.wiring import fit_circumstances_of
 
@@ -130,7 +131,7 @@ def fit_evidence(
     folds, grouped_by = folds_of(items)
     plain = _without_fit(overrides)
     quoth, deciding = Quoth(store, _answering(plain)), Quoth(store, plain)
-    in_force, made_for = _fittable(quoth, store.kind)
+    in_force, made_for = _fittable(quoth, store.kind, asked_language(items, quoth))
     asked = [(_ask(quoth, item), _decided_well(deciding, item)) for item in reporting(items, "asking", progress)]
     before, decided = [example for example, _ in asked], [well for _, well in asked]
     trials = _Trials(
@@ -159,17 +160,19 @@ def fit_evidence(
     return alone if alone.better else both
 
 
-def _fittable(quoth: Quoth, store: str) -> tuple[EvidenceModel, dict[str, str]]:
-    """Return the weights in force, and what a fit depends on."""
+def _fittable(quoth: Quoth, store: str, language: str | None) -> tuple[EvidenceModel, dict[str, str]]:
+    """Return the weights in force for questions in a language, and what a fit depends on."""
     engine = quoth.engine()
     kind = engine.settings.rerank.kind
     in_force = engine.evidence or engine.evidence_without_tokens
+    if language is not None:
+        in_force = engine.language_fits[LanguagePair.SAME]
     if in_force is None or kind not in {"reader", "late"}:
         raise CalibrationError(
             f"there are no weights to fit: rerank.kind is {kind}, with the embedding model {quoth.info.model.name}",
             hint="Set rerank.kind to reader, or to late with an embedding model that has token vectors.",
         )
-    return in_force, fit_circumstances_of(quoth.info, engine.settings, store=store)
+    return in_force, fit_circumstances_of(quoth.info, engine.settings, store=store, language=language)
 
 
 def folds_of(items: Sequence[LabelledQuestion]) -> tuple[list[int], str]:
@@ -211,7 +214,7 @@ def _ask(quoth: Quoth, item: LabelledQuestion) -> Example:
     except QuestionError as error:
         hint = "Correct this question or take it out, then fit again."
         raise CalibrationError(f"question {item.question.id} cannot be asked: {error}", hint=hint) from error
-    if degraded := asked.outcome.notes.degraded:
+    if degraded := [part for part in asked.outcome.notes.degraded if part != READER]:
         raise CalibrationError(
             f"question {item.question.id} was answered without a part: {', '.join(degraded)}",
             hint="Fit again when the embedding model can be reached.",
@@ -243,7 +246,12 @@ def _sentence_rows(examples: Sequence[Example], folds: Sequence[int]) -> Rows:
 
 def _answer_rows(examples: Sequence[Example], folds: Sequence[int]) -> Rows:
     found = ((example, fold) for example, fold in zip(examples, folds, strict=True) if example.answer)
-    return _rows([(example.answer, example.right, 1.0, fold) for example, fold in found])
+    kept = [(example, fold) for example, fold in found]
+    # A question in another language than most others has fewer features.
+    names = list(dict.fromkeys(name for example, _ in kept for name in example.answer))
+    return _rows(
+        [({name: example.answer.get(name, 0.0) for name in names}, example.right, 1.0, fold) for example, fold in kept]
+    )
 
 
 def _rows(rows: Sequence[tuple[Mapping[str, float], bool, float, int]]) -> Rows:

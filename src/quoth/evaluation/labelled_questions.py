@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from quoth.answer.verification import TextOf
 from quoth.errors import QuestionError
+from quoth.language.recognition import language_of
 from quoth.protocols import Progress
+from quoth.search.language_pairs import ENGLISH
 from quoth.search.question_files import UnreadableLine, read_questions
 from quoth.types import Question, Span
+
+if TYPE_CHECKING:
+    from quoth.library import Quoth
 
 MODES = ("any", "all")
 _T = TypeVar("_T")
@@ -102,6 +108,15 @@ def labelled(question: Question, content: Mapping[str, Any]) -> LabelledQuestion
     if mode not in MODES:
         raise ValueError(f'"gold_mode" must be {" or ".join(MODES)}')
     return LabelledQuestion(question, answerable, tuple(map(_gold, given)), mode)
+
+
+def asked_language(items: Sequence[LabelledQuestion], quoth: Quoth) -> str | None:
+    """Return the language of most questions where the engine judges it otherwise than English, else None."""
+    languages = quoth.info.languages
+    usual = next(iter(languages), ENGLISH)
+    counts = Counter(language_of(item.question.text, languages) or usual for item in items)
+    most = min(counts, key=lambda language: (-counts[language], language))
+    return most if most != ENGLISH and quoth.engine().language_fits else None
 
 
 def same_words(item: LabelledQuestion) -> str:

@@ -105,6 +105,7 @@ def _labelled_json(item: LabelledQuestion) -> dict[str, Any]:
             "author": list(filters.authors),
             "year": filters.years,
             "doi": list(filters.dois),
+            "language": list(filters.languages),
         },
     }
 

@@ -36,4 +36,5 @@ table.tBodies[0].addEventListener("click", (event) => {
 });
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 const controls = ["find", "questions", "kind", "least", "shown"];
-setUpTable(table, Object.fromEntries(controls.map((id) => [id, document.getElementById(id)])));
+const told = (left, rows) => `${left} of ${rows} documents`;
+setUpTable(table, { told, ...Object.fromEntries(controls.map((id) => [id, document.getElementById(id)])) });

@@ -23,10 +23,12 @@ from quoth.http import logs, telemetry
 from quoth.http.document_catalog import text_of
 from quoth.http.guard.api_keys import ApiKey
 from quoth.http.http_faults import HttpFault, as_fault, busy, invalid_body, json_response, unforeseen
-from quoth.http.request_bodies import AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
+from quoth.http.request_bodies import AnswerBody, AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
 from quoth.http.response_types import FailureJson, VerifiedJson, gives
 from quoth.http.service import Service
-from quoth.output.json_types import AnswerJson, RetrievalJson
+from quoth.output.in_words import in_words
+from quoth.output.json_types import AnswerJson, RetrievalJson, to_json
+from quoth.output.messages import Messages, languages, spoken
 from quoth.output.render import json_line, outcome_json, retrieval_json, trace_json
 from quoth.search.question_files import UnreadableLine, question_of, read_questions
 from quoth.types import Abstention, Outcome, Question
@@ -71,8 +73,9 @@ def plain(body: AskBody | FilterBody) -> dict[str, Any]:
 
 
 @router.post("/answer", summary="Answer a question", responses={200: gives(AnswerJson, "An answer or an abstention.")})
-async def answer(request: Request, body: AskBody, service: Served) -> Response:
+async def answer(request: Request, body: AnswerBody, service: Served) -> Response:
     """With verbatim, cited sentences, or with an abstention that says why. Both are a 200."""
+    messages = _messages_in(body.lang)
     question = as_question(plain(body))
     note_question(request, service, question)
     watch = telemetry.Stopwatch("answer", service.traces)
@@ -80,9 +83,21 @@ async def answer(request: Request, body: AskBody, service: Served) -> Response:
     def work() -> dict[str, Any]:
         explained = service.quoth.explain(question, done=watch)
         count_outcome(service, explained.outcome)
-        return outcome_json(explained.outcome) | ({"trace": trace_json(explained)} if body.why else {})
+        trace = {"trace": trace_json(explained)} if body.why else {}
+        spoken_too = {"in_words": to_json(in_words(explained.outcome, messages))} if messages else {}
+        return outcome_json(explained.outcome) | trace | spoken_too
 
     return json_response(await service.run(request, work))
+
+
+def _messages_in(wanted: str | None) -> Messages | None:
+    if wanted is None:
+        return None
+    language = spoken(wanted)
+    if language is None:
+        hint = f"Send one of {', '.join(languages())}, or nothing for English."
+        raise HttpFault(422, "language", "the service does not speak this language", hint=hint)
+    return Messages(language)
 
 
 @router.post(

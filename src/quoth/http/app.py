@@ -16,7 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Match, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -41,6 +41,8 @@ from quoth.http.request_bodies import BatchBody
 from quoth.http.request_gate import OPEN, PAGE_POLICY, SLOW_SECONDS, RequestGate
 from quoth.http.response_types import ERRORS, response_schemas
 from quoth.http.service import ServeOptions, Service
+from quoth.http.web_page import COOKIE, REMEMBERED, language_for, page_in
+from quoth.output.messages import spoken
 from quoth.protocols import RemoteShards
 
 # Browsers revalidate the page each time, so that nobody sees half of the old one after an update.
@@ -155,13 +157,19 @@ def _add_page(app: FastAPI) -> None:
     web = Path(str(files("quoth").joinpath("web")))
 
     @app.get("/", include_in_schema=False)
-    async def page() -> Response:
-        return FileResponse(web / "index.html", headers=_PAGE_HEADERS)
+    async def page(request: Request) -> Response:
+        language = language_for(request)
+        headers = {**_PAGE_HEADERS, "Content-Language": language, "Vary": "Accept-Language, Cookie"}
+        response = HTMLResponse(page_in(language), headers=headers)
+        if spoken(request.query_params.get("lang", "")) is not None:
+            response.set_cookie(COOKIE, language, max_age=REMEMBERED, samesite="lax", httponly=True)
+        return response
 
     @app.get("/favicon.ico", include_in_schema=False)
     async def icon() -> Response:
         return FileResponse(web / "icon.svg", headers=_PAGE_HEADERS, media_type="image/svg+xml")
 
+    app.mount("/web/messages", _PageFiles(directory=web.with_name("messages")))
     app.mount("/web", _PageFiles(directory=web))
 
 

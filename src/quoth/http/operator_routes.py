@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
+from msgspec import UNSET
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from quoth import __version__
+from quoth.domain.profile import names_in
 from quoth.http import telemetry
 from quoth.http.answer_routes import Served, in_pool
 from quoth.http.guard.api_keys import ApiKey, KeyScope
@@ -17,6 +19,7 @@ from quoth.http.http_faults import json_response
 from quoth.http.response_types import FacetsJson, HealthJson, ReadinessJson, TypeCountJson, gives
 
 router = APIRouter(tags=["operation"])
+_Lang = Annotated[str | None, Query(description="A language, such as `tr`: `names` are those of the tags in it.")]
 _HEALTHY: dict[int | str, dict[str, Any]] = {200: gives(HealthJson, "It runs.")}
 _NOT_TAKEN = "what is published could not be taken into service at the last look: the generation before answers"
 
@@ -71,7 +74,7 @@ async def scrape(service: Served) -> Response:
     responses={200: gives(FacetsJson, "Document types, tags, and what the index holds.")},
 )
 @in_pool
-def facets(request: Request, service: Served) -> Response:
+def facets(request: Request, service: Served, lang: _Lang = None) -> Response:
     listing, info, profile = service.catalog.listing(), service.quoth.info, service.profile()
     key: ApiKey | None = request.scope["state"].get("key")
     may_write = key is None or KeyScope.WRITE in key.scopes  # without keys everyone may
@@ -87,5 +90,6 @@ def facets(request: Request, service: Served) -> Response:
             uploads=service.uploads is not None and may_write,
             index=info.digest,
             offset_unit="codepoint",
+            names=names_in(profile.facets, lang) if lang else UNSET,
         )
     )

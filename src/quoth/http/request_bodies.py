@@ -45,6 +45,7 @@ class FilterBody(_Strict):
         None, description="Only in documents of this year, or of years.", examples=[2018, "2015-2020"]
     )
     doi: Texts | None = Field(None, description="Only in documents with these DOIs.")
+    language: Texts | None = Field(None, description="Only in documents in these languages.", examples=["de"])
     regions: Region | list[Region] | None = Field(
         None, description="Ask these parts beside the text instead of the text.", examples=["references"]
     )
@@ -70,6 +71,16 @@ class AskBody(_Strict):
         " them (`and for soybeans?`), and `understood` says how.",
     )
     why: StrictBool = Field(False, description="Add the trace of every stage.")
+
+
+class AnswerBody(AskBody):
+    """A question of a person."""
+
+    lang: StrictStr | None = Field(
+        None,
+        description="The language of the person: what Quoth itself says of the outcome comes in it too, as `in_words`.",
+        examples=["de"],
+    )
 
 
 class BatchBody(_Strict):

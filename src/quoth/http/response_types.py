@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from msgspec import UNSET, UnsetType
+
 from quoth.citations.anchored_documents import AnchoredQuoteJson
 from quoth.output.document_json_types import DocumentJson, ListingJson
 from quoth.output.json_schema import Schema, schema_components, schema_name
@@ -84,6 +86,10 @@ class FacetsJson(JsonObject, frozen=True):
     uploads: bool
     index: str
     offset_unit: OffsetUnit
+    names: (
+        Annotated[dict[str, str], about("Only with `lang`: what people call the tags and their values in it.")]
+        | UnsetType
+    ) = UNSET
 
 
 class MarkedJson(JsonObject, frozen=True):

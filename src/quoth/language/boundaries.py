@@ -14,7 +14,20 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from quoth.language.sentence_ends import LINE_END, SENTENCE_END, SentenceEnd, behind_breaks, stands_alone
+from quoth.language.conventions import conventions
+from quoth.language.sentence_ends import LINE_END, SentenceEnd, behind_breaks, sentence_end, stands_alone
+from quoth.language.sentence_rules import (
+    AFTER_NUMBER,
+    CLOSES,
+    DOTTED,
+    LABEL,
+    OTHER_RULES,
+    WITH_DIGIT,
+    abbreviates,
+    closes_a_sentence,
+    is_section_number,
+    space_cuts,
+)
 from quoth.language.spans import Runs, trim
 from quoth.language.words import (
     BEFORE_A_NUMBER,
@@ -34,9 +47,8 @@ if TYPE_CHECKING:
 SPLITTER_VERSION = 4
 """Changes when the same text would be split differently, so that an index knows to split it again."""
 
-_GOES_ON = re.compile(r"[,;:.!?…)\]}»”%‰/|&+=≤≥×±]|<(?![A-Za-z])")
+_CONTINUING = ",;:.!?…)]}»”%‰/|&+=≤≥×±"
 _NEXT_TWO_WORDS = re.compile(r"([^\W\d_]+)\s+([^\W\d_]+)")
-_WITH_DIGIT = re.compile(r"[^\s\d]{0,12}\d")
 _ENUMERATOR = re.compile(
     r"""
     [*_>\s•◦▪‣●]*+
@@ -57,9 +69,6 @@ _VOLUME = re.compile(r"(?:Vols?|Nos?|pp?|[Ee]ds?)\.\s*\d")
 _CLAUSE_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?\s+[\"“]?[A-Z]")
 _COMPASS = frozenset("NESW")
 """`1600 E. Main` is an address, not a unit."""
-_AFTER_NUMBER = re.compile(r"[\d°º]\s*$")
-_DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
-_LABEL = re.compile(r"[IVXLCDM]+\b|[A-Z]\b|[ivxl]+\b")
 _MIXED_CASE = re.compile(r"[a-z]{1,3}[A-Z]|[α-ω]-")
 _SHORT_NAME = re.compile(r"(?!May\b)[A-Z][a-z]{1,2}")
 """`Wm.`, `Dev.`: a capitalised word this short may be an abbreviation that is in no list."""
@@ -70,26 +79,34 @@ _COUNTS = re.compile(r"\d[\d.,]*\s+[a-z]")
 """`15 farms`."""
 _LAID_OUT = re.compile(r"[^\S\r\n]{3}")
 """Three spaces set a page number or a column apart."""
-_CLOSES = {")": "(", "]": "["}
 _SHORTENED_TOO = re.compile(r"([A-Z][a-z]{1,6})\.")
 _CONTEXT = 160  # code points that nupunkt is shown on either side of a doubtful period
 
 
-def cuts(text: str, start: int, end: int) -> list[int]:
-    """Return, in order, the offsets strictly inside `[start, end)` at which a new sentence begins."""
+def cuts(text: str, start: int, end: int, *, language: str | None = None) -> list[int]:
+    """Return, in order, the offsets strictly inside `[start, end)` at which a new sentence begins.
+
+    `language` is a tag; without one the text is taken for English.
+    """
     offsets: list[int] = []
     opened = start
     runs: Runs | None = None
-    for match in SENTENCE_END.finditer(text, start, end):
-        if not _ends(SentenceEnd(text, opened, match, end)):
+    rules = conventions(language)
+    quotes = None if rules.english else rules.quotes
+    for match in sentence_end(rules).finditer(text, start, end):
+        if not _ends(SentenceEnd(text, opened, match, end, rules)):
             continue
-        runs = runs or Runs(text, start, end)
+        runs = runs or Runs(text, start, end, quotes=quotes)
         at = match.end() if match["gap"] is None else match.start("gap")
         if not runs.around(at):
             offsets.append(at)
             opened = behind_breaks(text, at, end)
+    if rules.spaced_sentences:
+        runs = runs or Runs(text, start, end, quotes=quotes)
+        offsets = space_cuts(text, start, end, sentence_cuts=offsets, runs=runs, language=rules)
     if any(text.find(mark, start, end) >= 0 for mark in ("\n", "\r", "<")):
-        return _with_line_cuts(text, start, end, sentence_cuts=offsets, runs=runs or Runs(text, start, end))
+        runs = runs or Runs(text, start, end, quotes=quotes)
+        return _with_line_cuts(text, start, end, sentence_cuts=offsets, runs=runs)
     return offsets
 
 
@@ -116,20 +133,27 @@ def _wide_mark(candidate: SentenceEnd) -> bool | None:
     """`。` ends a sentence without a space, unless a bracket closes with it: `「乾く。」と言った`."""
     if candidate.mark is not None:
         return None
-    closed = candidate.match["wide"].strip("。！？｡؟।॥۔։።")
+    closed = candidate.match["wide"].strip(f"。！？｡؟।॥۔։።{candidate.language.terminators}")
     if closed and not candidate.text[candidate.match.end() - 1].isspace():
         return False
-    return candidate.behind_gap(_GOES_ON) is None
+    return candidate.behind_gap(_goes_on(candidate.language.quotes)) is None
+
+
+@cache
+def _goes_on(quotes: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for what only continues a sentence; a mark that opens a quotation in a language does not."""
+    marks = _CONTINUING.translate({ord(pair[0]): None for pair in quotes})
+    return re.compile(rf"[{re.escape(marks)}]|<(?![A-Za-z])")
 
 
 def _visibly_goes_on(candidate: SentenceEnd) -> bool | None:
     """A comma, a closing bracket, a volume or a lower-case word continues the sentence; `pH` may open one."""
     goes_on = (
         not candidate.first
-        or candidate.behind_gap(_GOES_ON)
+        or candidate.behind_gap(_goes_on(candidate.language.quotes))
         or (candidate.mark == "." and candidate.word[:1].isupper() and candidate.ahead(_VOLUME))
         or candidate.behind_gap(_CITATION)
-        or (candidate.first in "-–—" and _known(candidate.key))
+        or (candidate.first in "-–—" and _known(candidate))
         or (candidate.first.islower() and not candidate.clause and not candidate.ahead(_MIXED_CASE))
     )
     return False if goes_on else None
@@ -160,23 +184,25 @@ def _enumerator(candidate: SentenceEnd) -> bool | None:
         return None
     if _ENUMERATOR.fullmatch(candidate.text, candidate.opened, candidate.match.end("close")):
         return False
+    if candidate.language.sections and is_section_number(candidate):
+        return False
     listed = _INLINE_NUMBER.search(candidate.text, max(candidate.opened, period - 24), period)
-    return False if listed and not _known((listed["word"] or "").lower()) else None
+    return False if listed and not abbreviates((listed["word"] or "").lower(), candidate.language) else None
 
 
 def _note_mark(candidate: SentenceEnd) -> bool | None:
     """`yield.12 The` has a note mark; `Fig.12 The` has none."""
     if candidate.match["note"] is None:
         return None
-    return candidate.first.isupper() and candidate.word.isalpha() and not _known(candidate.key)
+    return candidate.first.isupper() and candidate.word.isalpha() and not _known(candidate)
 
 
 def _before_a_number(candidate: SentenceEnd) -> bool | None:
     """`in 2010. 15 farms` is an end; `No. 5`, `(approx.) 5`, `Jan. 5` and `2. 5` are not."""
     if not candidate.first.isdigit():
         return None
-    if _known(candidate.key):
-        return _closes_a_sentence(candidate)
+    if _known(candidate):
+        return closes_a_sentence(candidate)
     if candidate.close or not candidate.word or candidate.word[-1] in ")]%":
         return True
     if candidate.word[-1].isdigit():
@@ -199,22 +225,16 @@ def _word_before_a_number(candidate: SentenceEnd) -> bool:
     return not short or _nupunkt_cuts(candidate)
 
 
-def _closes_a_sentence(candidate: SentenceEnd) -> bool:
-    """Return whether a bracket closes here that the sentence began with."""
-    opens = _CLOSES.get(candidate.close[:1])
-    return opens is not None and candidate.text[candidate.opened : candidate.match.start()].lstrip().rfind(opens) == 0
-
-
 def _goes_on_to_its_word(candidate: SentenceEnd) -> bool | None:
     """An abbreviation goes on to what it qualifies: `e.g. oats`, `Fig. S1`, `Sec. (b)`, `(ext.) Office`, `5. Mai`."""
     key = candidate.key
     if key in NEVER_LAST or (key.isdigit() and len(key) <= 2 and candidate.next in MONTHS):
         return False
-    bracket = candidate.close[:1] in _CLOSES and candidate.first.isalpha() and _known(key)
-    if bracket and not _closes_a_sentence(candidate):
+    bracket = candidate.close[:1] in CLOSES and candidate.first.isalpha() and _known(candidate)
+    if bracket and not closes_a_sentence(candidate):
         return False
     labels = key in BEFORE_A_NUMBER and not candidate.starts
-    numbered = labels and (candidate.ahead(_LABEL) or candidate.ahead(_WITH_DIGIT))
+    numbered = labels and (candidate.ahead(LABEL) or candidate.ahead(WITH_DIGIT))
     return False if numbered or (labels and candidate.text[candidate.match.end()] == "(") else None
 
 
@@ -223,10 +243,10 @@ def _initials(candidate: SentenceEnd) -> bool | None:
     if candidate.key in {"a.m", "p.m"}:
         return candidate.next not in TIME_NAMES
     if len(candidate.key) == 1 and candidate.key.isalpha():
-        measured = _AFTER_NUMBER.search(candidate.text, candidate.opened, candidate.match.start() - 1)
+        measured = AFTER_NUMBER.search(candidate.text, candidate.opened, candidate.match.start() - 1)
         unit = candidate.word not in _COMPASS and measured is not None
         return unit or (candidate.starts and candidate.next not in {"i", "a"})
-    return candidate.starts if _DOTTED.fullmatch(candidate.key) else None
+    return candidate.starts if DOTTED.fullmatch(candidate.key) else None
 
 
 def _function_word_follows(candidate: SentenceEnd) -> bool | None:
@@ -244,33 +264,38 @@ def _abbreviation(candidate: SentenceEnd) -> bool | None:
     if candidate.key not in MAY_BE_LAST and not _SHORT_NAME.fullmatch(candidate.word):
         return None
     following = candidate.ahead(_SHORTENED_TOO) if candidate.word.istitle() else None
-    if following and _known(following[1].lower()):  # `Agric. Handb.`
+    if following and abbreviates(following[1].lower(), candidate.language):  # `Agric. Handb.`
         return False
     return _nupunkt_cuts(candidate)
 
 
-_RULES: tuple[Callable[[SentenceEnd], bool | None], ...] = (
+_SHARED: tuple[Callable[[SentenceEnd], bool | None], ...] = (
     _wide_mark,
     _visibly_goes_on,
     _no_period,
     _no_space,
     _enumerator,
     _note_mark,
+)
+_ENGLISH = (
+    *_SHARED,
     _before_a_number,
     _goes_on_to_its_word,
     _initials,
     _function_word_follows,
     _abbreviation,
 )
+_OTHERS = (*_SHARED, *OTHER_RULES)
 
 
 def _ends(candidate: SentenceEnd) -> bool:
     """Return whether a sentence ends here. The first rule that decides wins; a period that no rule knows is an end."""
-    return next((verdict for rule in _RULES if (verdict := rule(candidate)) is not None), True)
+    rules = _ENGLISH if candidate.language.english else _OTHERS
+    return next((verdict for rule in rules if (verdict := rule(candidate)) is not None), True)
 
 
-def _known(key: str) -> bool:
-    return key in MAY_BE_LAST or key in BEFORE_A_NUMBER or key in NEVER_LAST or _DOTTED.fullmatch(key) is not None
+def _known(candidate: SentenceEnd) -> bool:
+    return abbreviates(candidate.key, candidate.language)
 
 
 @cache

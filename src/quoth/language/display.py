@@ -16,6 +16,8 @@ _LETTERS = r"[^\W\d_]+"
 _LINE_END = r"[^\S\r\n]*(?:\r\n?|\n)\s*"
 _BROKEN = re.compile(rf"(?<=[\w)\]])(?P<sign>[-\u2010-\u2014/]){_LINE_END}(?=[\w(\[])")
 """A hyphen, a dash or a slash that ends a line, with text directly before it and at the start of the next line."""
+_QUOTED = re.compile(r"(?P<end>\r\n?|\n)(?:[^\S\r\n]*>)+")
+"""What begins each further line of a quotation in Markdown."""
 _LAST_WORD = re.compile(rf"{_LETTERS}\Z")
 _FIRST_WORD = re.compile(_LETTERS)
 _SOFT = re.compile(r"\u00ad+\s*")
@@ -87,7 +89,10 @@ class Vocabulary:
 
 def displayed_sentence(sentence: Sentence, vocabulary: Vocabulary) -> str:
     """Return a sentence for people; code stays as it is, since its line ends and spaces have a meaning."""
-    return sentence.text if sentence.kind is RegionKind.CODE else displayed(sentence.text, vocabulary)
+    if sentence.kind is RegionKind.CODE:
+        return sentence.text
+    marked = sentence.kind is RegionKind.QUOTE
+    return displayed(_QUOTED.sub(r"\g<end>", sentence.text) if marked else sentence.text, vocabulary)
 
 
 def displayed_lead(sentence: Sentence, vocabulary: Vocabulary) -> str | None:

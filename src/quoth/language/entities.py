@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from quoth.language.conventions import conventions
+from quoth.language.names import dated, inflected, names_and_dates
 from quoth.language.numbering import ORDINALS
 from quoth.language.quantities import UNITS, quantities
 from quoth.language.rarity import is_english
@@ -37,15 +39,21 @@ _DERIVED = r"ese|ans?|i\w{1,5}|e[drs]|ors?"
 _JOINERS = frozenset({"of", "de", "la", "von", "van"})
 _NO_NAMES = FUNCTION_WORDS | NEVER_LAST | UNITS.keys() - {"second"}
 _SMALL_IN_TITLES = frozenset("a an and as at but by for from in of on or the to with".split())
+ENGLISH_ALONE = ("en",)
 _NEAR = 160
 """How far apart, in characters, the words of one mention may stand."""
 
 
-def entities(question: str) -> tuple[Entity, ...]:
-    """Return the particular things that a question presumes, in order, each text once."""
-    taken = [(quantity.span.start, quantity.span.end) for quantity in quantities(question)]
+def entities(question: str, language: str | None = None) -> tuple[Entity, ...]:
+    """Return the particular things that a question presumes, in order, each text once.
+
+    `language` is the question's; without one it is taken for English.
+    """
+    rules = conventions(language)
+    taken = [(quantity.span.start, quantity.span.end) for quantity in quantities(question, language)]
     spans: dict[int, Entity] = {}
-    for (start, end), entity in (*_marked(question), *_names(question)):
+    found = (*_marked(question), *_names(question)) if rules.english else names_and_dates(question, rules)
+    for (start, end), entity in found:
         if all(end <= other_start or other_end <= start for other_start, other_end in taken):
             taken.append((start, end))
             spans[start] = entity
@@ -140,12 +148,17 @@ def _opens_a_sentence(word: re.Match[str], question: str) -> bool:
     return (opens or _SENTENCE_START.search(before) is not None) and not (title and fold(title[1]) in NEVER_LAST)
 
 
-def mentions(text: str, entity: Entity, *, folded: str | None = None) -> bool:
+def mentions(
+    text: str, entity: Entity, *, folded: str | None = None, languages: tuple[str, ...] = ENGLISH_ALONE
+) -> bool:
     """Return whether a text mentions the entity: all its words in any form, close together, or its initials.
 
-    `folded` is the folded text, if the caller has it: folding a long document takes time.
+    `folded` is the folded text, if the caller has it: folding a long document takes time. `languages` are those that
+    the question or the text may be in.
     """
     folded = fold(text) if folded is None else folded
+    if languages != ENGLISH_ALONE and _mentions_abroad(folded, entity, languages):
+        return True
     if entity.kind is EntityKind.CODE:
         # `v6` is also written `V-6` and `V 6`.
         loose = r"[-\s]?".join(map(re.escape, re.findall(r"[^\W\d_]+|\d+", entity.words[0])))
@@ -160,6 +173,25 @@ def mentions(text: str, entity: Entity, *, folded: str | None = None) -> bool:
     if entity.kind is EntityKind.DATE:
         return _iso_form(folded, entity.words)
     return entity.kind is EntityKind.NAME and (_written_out(folded, entity) or _abbreviated(text, entity))
+
+
+def _mentions_abroad(folded: str, entity: Entity, languages: tuple[str, ...]) -> bool:
+    """Return whether a folded text mentions a name or a date in the way of languages other than English."""
+    if entity.kind is EntityKind.DATE:
+        return any(
+            len(entity.words) < 3 or entity.words[2] in folded[max(0, found.start() - _NEAR) : found.end() + _NEAR]
+            for found in dated(entity.words[0], entity.words[1], languages).finditer(folded)
+        )
+    if entity.kind is EntityKind.YEAR:
+        return re.search(rf"(?<![0-9]){entity.words[0]}(?![0-9])", folded) is not None
+    if entity.kind is not EntityKind.NAME or not entity.words:
+        return False
+    patterns = [inflected(word, languages) for word in entity.words]
+    longest = max(range(len(patterns)), key=lambda at: len(entity.words[at]))
+    return any(
+        all(pattern.search(folded, max(0, found.start() - _NEAR), found.end() + _NEAR) for pattern in patterns)
+        for found in patterns[longest].finditer(folded)
+    )
 
 
 def is_numbered(entity: Entity) -> bool:
@@ -179,8 +211,10 @@ def _numbered_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"{names[-1]}\w*\W{{1,3}}(?:no\W{{1,2}})?{others}{re.escape(words[-1])}(?![\d]|\.\d)")
 
 
-def word_occurs(folded: str, word: str, kind: EntityKind) -> bool:
+def word_occurs(folded: str, word: str, kind: EntityKind, *, languages: tuple[str, ...] = ENGLISH_ALONE) -> bool:
     """Return whether a folded text holds one word of an entity, in any form."""
+    if languages != ENGLISH_ALONE and inflected(word, languages).search(folded):
+        return True
     return _word_pattern(word, kind).search(folded) is not None
 
 

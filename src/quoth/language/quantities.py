@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
+from quoth.language.conventions import conventions
+from quoth.language.figures import english_figures
 from quoth.language.numbering import NUMBER_WORDS, SCALES
 from quoth.language.words import FUNCTION_WORDS, singular
 from quoth.types import Quantity, Span
@@ -72,10 +75,60 @@ _DECADE = re.compile(r"(?:1\d|20)\d0s$")  # `the 1980s` are no seconds
 _BEFORE = re.compile(rf"(?<!\w)(?P<unit>{'|'.join(map(re.escape, _PREFIX_UNITS))})\s?(?:of\s)?{_RANGE}(?![\w%])")
 
 
-def quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the quantities in `text`, in order."""
-    read = (_quantity(match) for pattern in (_AFTER, _BEFORE) for match in pattern.finditer(text))
-    return _in_order(quantity for quantity in read if quantity is not None)
+def quantities(text: str, language: str | None = None) -> tuple[Quantity, ...]:
+    """Return the quantities in `text`, in order, as its language writes them; as English does without one."""
+    rules = conventions(language)
+    if rules.english:
+        patterns, units = (_AFTER, _BEFORE), UNITS
+    else:
+        text = english_figures(text, rules)
+        patterns, units = _patterns(rules.code or ""), _units(rules.code or "")
+    read = (_quantity(match, units) for pattern in patterns for match in pattern.finditer(text))
+    found = (quantity for quantity in read if quantity is not None)
+    return _in_order(found if rules.english else (quantity for quantity in found if not _is_year(quantity)))
+
+
+def _is_year(quantity: Quantity) -> bool:
+    """Return whether a number of years is a year: `2008年`."""
+    return quantity.dimension == "month" and quantity.low >= 12 * 1_000
+
+
+def quantities_in(text: str, languages: Iterable[str]) -> tuple[Quantity, ...]:
+    """Return the quantities that a text states in one of these languages, each once, in order."""
+    found = {quantity for language in languages for quantity in quantities(text, language)}
+    return tuple(sorted(found, key=lambda quantity: (quantity.span, quantity.dimension, quantity.low)))
+
+
+@cache
+def _units(code: str) -> dict[str, Unit]:
+    own = conventions(code).units
+    return UNITS | {form: UNITS[unit] for name, unit in own.items() for form in (name, name.lower())}
+
+
+_LONG_NAME = 4
+"""Letters of a name of a unit that other endings may follow: `Jahren`, `kilometrelik`."""
+
+
+@cache
+def _patterns(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns for quantities in a language that is not English, for a text in English figures."""
+    rules = conventions(code)
+    names = sorted(_units(code).keys() - {"$", "€", "£", '"', "pH", "ph", "in"}, key=len, reverse=True)
+    long = "|".join(re.escape(name) for name in names if len(name) >= _LONG_NAME and name.isalpha())
+    short = "|".join(re.escape(name) for name in names if len(name) < _LONG_NAME or not name.isalpha())
+    # Where words stand without blanks, a number and a unit end between any two signs of the script.
+    edge, behind = (r"[0-9A-Za-z_]", r"(?![A-Za-z0-9_])") if rules.solid or not rules.starters else (r"\w", r"(?!\w)")
+    behind = r"(?![A-Za-z0-9_])" if code == "ko" else behind
+    behind += r"(?!\s(?:1\d|20)\d\d(?!\d))"  # a year: of `tháng 10 năm 1990`, ten is no number of years
+    ending = "" if rules.solid else r"\w{0,4}"
+    unit = rf"(?:(?i:{long}){ending}|(?:{short}))\.?|[€$£]"
+    between = "|".join(map(re.escape, rules.between)) or "-"
+    to = rf"(?:[^\S\r\n]?[-–—~～]|\s?(?:{between}))\s?"
+    span = rf"(?P<low>{_BELOW_ZERO}{_NUMBER})(?:{to}(?P<high>{_BELOW_ZERO}{_NUMBER}))?"
+    per = rf"(?P<unit>{unit})(?:\s?/\s?(?P<per>{unit}))?{behind}"
+    after = rf"(?<!{edge})(?<![.,/月월])(?<![月월]\s)(?<![A-Za-z]-){span}(?:\s|-)?{per}"
+    before = rf"(?<!{edge})(?P<unit>[$€£%]|pH\b)\s?{span}(?![{edge[1:-1] if edge[0] == '[' else edge}%])"
+    return re.compile(after), re.compile(before)
 
 
 def _in_order(found: Iterable[Quantity]) -> tuple[Quantity, ...]:
@@ -91,15 +144,15 @@ def same_quantity(first: Quantity, second: Quantity) -> bool:
     )
 
 
-def _quantity(match: re.Match[str]) -> Quantity | None:
+def _quantity(match: re.Match[str], units: dict[str, Unit]) -> Quantity | None:
     groups = match.groupdict()
     if _DECADE.search(match[0]):
         return None
-    unit = _unit(f"°{groups['scale'][0].upper()}" if groups.get("scale") else groups["unit"])
+    unit = _unit(f"°{groups['scale'][0].upper()}" if groups.get("scale") else groups["unit"], units)
     if unit is None:
         return None
     if groups.get("per"):
-        if (per := _unit(groups["per"])) is None:
+        if (per := _unit(groups["per"], units)) is None:
             return None
         unit = Unit(f"{unit.dimension}/{per.dimension}", unit.factor / per.factor)
     low = _value(groups["low"], unit)
@@ -107,10 +160,13 @@ def _quantity(match: re.Match[str]) -> Quantity | None:
     return Quantity(Span(match.start(), match.end()), min(low, high), max(low, high), unit.dimension)
 
 
-def _unit(name: str) -> Unit | None:
+def _unit(name: str, units: dict[str, Unit]) -> Unit | None:
     name = name.rstrip(".")
-    for form in (name, name.removesuffix("s"), name.removesuffix("es")):
-        if (unit := UNITS.get(form) or UNITS.get(form.lower())) is not None:
+    forms = [name, name.removesuffix("s"), name.removesuffix("es")]
+    if units is not UNITS:
+        forms += [name[:length] for length in range(len(name) - 1, _LONG_NAME - 1, -1)]
+    for form in forms:
+        if (unit := units.get(form) or units.get(form.lower())) is not None:
             return unit
     return None
 

@@ -24,10 +24,31 @@ _SIGNS = {"-": "-\u2010\u2011\u2012\u2013\u2212", "'": "'\u2018\u2019\u02bc", '"
 """The signs that a sign on the keyboard stands for."""
 _DOTTED = {"i": "\u0130\u0131"}
 """Letters that one language tells apart by case and another does not: a Turkish I has a dot, or none, in both cases."""
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_ALIKE = {
+    **{"\u0219": "\u015f", "\u015f": "\u0219", "\u021b": "\u0163", "\u0163": "\u021b"},
+    **{"\u0627": "\u0623\u0625\u0622\u0671", **dict.fromkeys("\u0623\u0625\u0622\u0671", "\u0627")},
+    **{
+        "\u064a": "\u0649\u06cc",
+        "\u0649": "\u064a\u06cc",
+        "\u06cc": "\u064a\u0649",
+        "\u0643": "\u06a9",
+        "\u06a9": "\u0643",
+    },
+}
+"""Letters that are often written for each other: Romanian ones with a comma or a cedilla, and forms of Arabic ones."""
+_VOWELS = (
+    (re.compile("[\u0620-\u064a\u066e-\u06d3]"), "[\u0640\u064b-\u065f\u0670]*"),
+    (re.compile("[\u05d0-\u05ea]"), "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]*"),
 )
-"""Letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+"""Vowels that few texts write behind the letters of Arabic and Hebrew, and the sign that stretches Arabic words."""
+_COMPATIBLE = re.compile("[\uf900-\ufaff\U0002f800-\U0002fa1f]")
+"""Chinese signs that normal forms put another sign in the place of; a text may have either."""
+_VOWEL = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Letters of scripts that put no spaces between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese), and of Korean,
+which writes its particles onto the words."""
 
 
 def spelling(word: str, *, case: bool, marks: bool = True) -> str:
@@ -35,7 +56,12 @@ def spelling(word: str, *, case: bool, marks: bool = True) -> str:
 
     With `case`, upper and lower case are different. Without `marks`, no accent is a mark of its own.
     """
-    composed = unicodedata.normalize("NFC", word)
+    composed = "".join(
+        part if _COMPATIBLE.fullmatch(part) else unicodedata.normalize("NFC", part)
+        for part in re.split(f"({_COMPATIBLE.pattern})", word)
+    )
+    if not case:  # vowels of its own would be looked for in every text
+        composed = (_VOWEL.sub("", composed) or composed).replace("\u0130", "i")
     folded = composed if case else composed.casefold()
     parts: list[str] = []
     at = 0
@@ -43,7 +69,9 @@ def spelling(word: str, *, case: bool, marks: bool = True) -> str:
         joined = _joined_letters(folded, at, case=case)
         parts += ([_break(folded, at)] if at else []) + [_tiled(folded, at, at + joined, case=case, marks=marks)]
         at += joined
-    return "".join(parts)
+    source = "".join(parts)
+    # A letter that has another one as its composed form is itself too.
+    return source if composed == word else f"(?:{source}|{re.escape(word)})"
 
 
 def marks_of(word: str) -> set[str]:
@@ -82,6 +110,8 @@ def _letter(letter: str, *, case: bool, marks: bool) -> str:
     """Return the forms of one character, composed or, with `marks`, with its accents as marks."""
     if letter in _SIGNS:
         return _any_of(_SIGNS[letter])
+    if not case and (behind := next((vowels for letters, vowels in _VOWELS if letters.match(letter)), "")):
+        return _any_of(letter + _ALIKE.get(letter, "")) + behind
     marked = unicodedata.normalize("NFD", letter)
     composed = _any_of(letter if case else _cases(letter))
     if len(marked) == 1 or not marks:
@@ -96,7 +126,11 @@ def _any_of(characters: str) -> str:
 
 def _cases(letter: str) -> str:
     """Return every character that is `letter` without case, itself first."""
-    forms = dict.fromkeys([letter, letter.upper(), letter.title(), *_folds().get(letter, ()), *_DOTTED.get(letter, ())])
+    forms = dict.fromkeys([letter, letter.upper(), letter.title(), *_folds().get(letter, ())])
+    if _COMPATIBLE.match(letter):
+        forms[unicodedata.normalize("NFC", letter)] = None
+    forms |= dict.fromkeys(_DOTTED.get(letter, "") + _ALIKE.get(letter, ""))
+    forms |= dict.fromkeys(other.upper() for other in _ALIKE.get(letter, ""))
     return "".join(form for form in forms if len(form) == 1)
 
 

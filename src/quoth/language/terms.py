@@ -15,7 +15,7 @@ ANALYSIS_VERSION = 1
 """Changes when the same text would be indexed otherwise (here, in `fold`, or as a sentence's search text), so that an
 index knows to make its full text again."""
 
-_MAX_FORM = 256  # characters; engines refuse endless terms, and nobody asks for one
+MAX_FORM = 256  # characters; engines refuse endless terms, and nobody asks for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def index_terms(text: str) -> str:
     terms: list[str] = []
     for run in _plain(text).split():
         bare = run.strip(_AROUND)
-        if bare.isalpha() and bare.isascii() and len(bare) <= _MAX_FORM:
+        if bare.isalpha() and bare.isascii() and len(bare) <= MAX_FORM:
             terms.append(bare)  # most runs are one plain word, and need no closer look
         else:
             for written in _WRITTEN.findall(run):
@@ -51,7 +51,12 @@ def index_terms(text: str) -> str:
 def _plain(text: str) -> str:
     if text.isascii():
         return fold(text)
-    return fold(_RAISED.sub(_apart, text)).translate(_TWINS)
+    return fold(apart_from_raised(text)).translate(_TWINS)
+
+
+def apart_from_raised(text: str) -> str:
+    """Return `text` with a space before raised digits and fractions, unless they are the exponent of a unit."""
+    return _RAISED.sub(_apart, text)
 
 
 def _apart(raised: re.Match[str]) -> str:
@@ -100,6 +105,6 @@ def _word(written: str) -> Word:
     if plain.startswith("."):
         plain = "0" + plain
     plain = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), plain)
-    whole = _JOINT.sub("", plain)[:_MAX_FORM]
-    parts = tuple(part[:_MAX_FORM] for part in _PART.findall(plain))
+    whole = _JOINT.sub("", plain)[:MAX_FORM]
+    parts = tuple(part[:MAX_FORM] for part in _PART.findall(plain))
     return Word(whole, () if parts == (whole,) else parts)

@@ -15,10 +15,15 @@ import msgspec
 
 from quoth.types import unbroken
 
-_MARKS = re.compile(r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+# With the vowel signs of Hebrew and Arabic, which are written or left out, and what only stretches a word.
+_MARKS = re.compile(
+    r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c7\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff"
+    r"\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
 # Letters that are variants of a plain one but do not decompose to it.
 _PLAIN = str.maketrans(
     {"ı": "i", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "’": "'", "‘": "'", "‐": "-", "‑": "-"}
+    | {"ى": "ي", "ی": "ي", "ک": "ك"}
 )
 
 
@@ -78,6 +83,21 @@ def regular_bases(word: str) -> Iterator[str]:
             yield from (stem + replacement for replacement in replacements)
             if stem[-1:] == stem[-2:-1]:  # biggest
                 yield stem[:-1]
+
+
+_NOUNS = ("al", "ment", "ation", "able")
+"""Endings that make another word of a short one: rental, shipment, plantation, readable. Stemming only knows those of
+long ones (approve, approval)."""
+_SHORTEST_BASE = 4
+"""Letters: a rotation is not about rot."""
+
+
+def relatives(word: str) -> Iterator[str]:
+    """Yield words with the base of a folded word: `rental` for `rent` and the other way; not all of it are words."""
+    bases = {word, *([word[:-1]] if word.endswith("e") else [])}
+    yield from (base + ending for base in sorted(bases) if len(base) >= _SHORTEST_BASE for ending in _NOUNS)
+    stems = (word.removesuffix(ending) for ending in _NOUNS if word.endswith(ending))
+    yield from (stem + last for stem in stems if len(stem) >= _SHORTEST_BASE for last in ("", "e"))
 
 
 def listed(texts: Sequence[str], joint: str) -> str:

@@ -11,7 +11,7 @@ from quoth.errors import ModelError
 from quoth.machine import available_cores
 from quoth.models.onnx_graph import read_pooling
 from quoth.models.onnx_model import OnnxModel
-from quoth.models.shipped_models import shipped_codec
+from quoth.models.shipped_models import codec_for
 from quoth.models.weights import Weights
 from quoth.protocols import Progress
 from quoth.types import ModelIdentity, QuestionTokens, Vectors
@@ -62,8 +62,8 @@ class OnnxEmbedder:
         # Only what is there: the revision of a model that has none of it stays what it was.
         added = {"query": self._query_prefix, "passage": self._passage_prefix, "pooling": self._pooling}
         more = {name: value for name, value in added.items() if value}
-        codec = shipped_codec()  # token vectors of other weights have other axes, and a prefix is no part of the text
-        self._codec = codec if codec and codec.made_for == graph.weights_sha256 and not more else None
+        # Token vectors of other weights have other axes, and a prefix is no part of the text.
+        self._codec = None if more else codec_for(graph.weights_sha256)
         self.has_tokens = self._codec is not None
         sample = self._vectors([self._model.encode(["a"])[0].ids])
         self.identity = ModelIdentity(
@@ -103,7 +103,8 @@ class OnnxEmbedder:
         inner = slice(1, -1)  # without the special tokens at both ends
         slopes, offsets = self._codec.question(embedded[0, inner])
         spans = tuple((start, end) for start, end in encoding.offsets[inner])
-        return vectors[0], QuestionTokens(spans, slopes, offsets)
+        lengths = np.linalg.norm(embedded[0, inner], axis=1) if self._codec.by_length else None
+        return vectors[0], QuestionTokens(spans, slopes, offsets, lengths)
 
     def token_vectors(self, text: str) -> Vectors:
         """Return the vectors of a text's tokens as the model gives them."""

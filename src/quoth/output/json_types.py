@@ -19,6 +19,7 @@ from quoth.types import (
     QuoteRole,
     Reason,
     RegionKind,
+    Remark,
     Status,
 )
 
@@ -41,8 +42,15 @@ class JsonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def to_json(value: JsonObject) -> dict[str, Any]:
-    content: dict[str, Any] = msgspec.to_builtins(value)
+    content: dict[str, Any] = msgspec.to_builtins(value, enc_hook=_english)
     return content
+
+
+def _english(value: object) -> str:
+    """A program reads the English text of a remark, in whatever language people do."""
+    if isinstance(value, Remark):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} is no JSON")
 
 
 def about(description: str) -> Meta:
@@ -227,6 +235,17 @@ class RunNotesJson(JsonObject, frozen=True):
     settings: SettingsDigest
 
 
+class InWordsJson(JsonObject, frozen=True):
+    """What Quoth itself says of an outcome, in another language: `reason.detail`, the `why` of each of `nearest`, the
+    `detail` of each conflict, the warnings."""
+
+    lang: NonEmpty
+    reason: str | None
+    nearest: list[str]
+    conflicts: list[str]
+    warnings: list[str]
+
+
 class AnswerJson(JsonObject, frozen=True):
     """One outcome of Quoth, an answer or an abstention: one line of a run file."""
 
@@ -273,6 +292,7 @@ class AnswerJson(JsonObject, frozen=True):
         | UnsetType
     ) = UNSET
     trace: Annotated[dict[str, Any], about("Only with `why`: every stage with its scores.")] | UnsetType = UNSET
+    in_words: InWordsJson | UnsetType = UNSET
 
     schema_rules: ClassVar[dict[str, Any]] = {
         "oneOf": [

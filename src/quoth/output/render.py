@@ -195,6 +195,7 @@ def described_document(info: DocumentInfo) -> DocumentJson:
         doc_id=info.id,
         superseded_by=superseded_by(info.metadata.superseded_by) or [],
         authors=list(info.metadata.authors),
+        language_recognised=info.reading is not None and "language" in info.reading.recognised,
         tags={facet: list(values) for facet, values in info.metadata.tags.items()},
         encoding=info.encoding or None,
         extractor=info.extractor or None,
@@ -343,6 +344,7 @@ def filters_json(filters: Filters) -> dict[str, Any]:
         "author": sorted(filters.authors),
         "year": filters.years,
         "doi": sorted(filters.dois),
+        "language": sorted(filters.languages),
         **{facet: sorted(values) for facet, values in sorted(filters.tags.items())},
     }
     return {name: value for name, value in about.items() if value not in ([], None)}

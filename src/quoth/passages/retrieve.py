@@ -15,7 +15,8 @@ from quoth.passages.passage_builder import PassageBuilder, best_passages, gather
 from quoth.protocols import Reader
 from quoth.search.engine import Engine, Stage, silent
 from quoth.search.fusion import SearchResult, fusion_weights
-from quoth.search.hybrid_search import LLM_FALLBACK, hybrid_search, search_within
+from quoth.search.hybrid_search import hybrid_search, search_within, without_llm
+from quoth.search.language_pairs import expected_pair
 from quoth.search.missing_shards import PartialResult, missing_shards_note
 from quoth.search.question_analysis import analyse
 from quoth.settings import ContextSettings
@@ -37,7 +38,9 @@ def retrieve(question: Question, *, reader: Reader, engine: Engine, done: Stage 
     settings = engine.settings
     text = as_of(reader, question.filters.as_of)
     reader = as_of(engine.view_regions(reader, question.filters.regions), question.filters.as_of)
-    analysis = analyse(question, profile=engine.profile, settings=settings.retrieval)
+    languages = reader.info.languages
+    analysis = analyse(question, profile=engine.profile, settings=settings.retrieval, languages=languages)
+    engine = engine.searching_for(expected_pair(analysis.language, reader.info))
     done("analyse")
     search = hybrid_search(analysis, reader=reader, engine=engine, topk=2 * settings.retrieval.candidates)
     done("search")
@@ -102,6 +105,7 @@ def depends_on(question: Question, reader: Reader, engine: Engine) -> dict[str, 
         "authors": sorted(set(filters.authors)),
         "years": filters.years,
         "dois": sorted(set(filters.dois)),
+        "languages": sorted(set(filters.languages)),
     }
 
 
@@ -134,7 +138,7 @@ def _llm_reranked(
             builder.analysis.question.text, [(found.passage.id, labelled_text(found)) for found in best]
         )
     except ProviderFault as fault:
-        note = f"{LLM_FALLBACK}{fault}"
+        note = without_llm(fault)
         return ranked, replace(search, degraded=(*search.degraded, "rerank"), notes=(*search.notes, note))
     rescored = [builder.rescored(found, score) for found, score in zip(best, scores, strict=True)]
     return best_passages(rescored), replace(search, usage=usage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from quoth.domain.authority import authority_of, is_superseded
+from quoth.domain.authority import authority_of, supersessions
 from quoth.search.engine import Engine
 from quoth.search.fusion import ROUND, best_first
 from quoth.types import Analysis, DocumentInfo, Ranked, Sentence
@@ -41,7 +41,10 @@ def boosted_score(
             order *= profile.authority.binding_factor
         if (kind := profile.document_types.get(metadata.document_type or "")) is not None:
             order *= kind.factor
-        if is_superseded(metadata, sentence.section):
+        # Who asks one document alone wants to see what it says, though another has replaced it.
+        asked = analysis.question.filters.doc_ids
+        replaced = supersessions(metadata, sentence.section)
+        if any(not asked or later.by in asked for later in replaced):
             order *= profile.authority.superseded_factor
         order = min(order, profile.authority.cap)
     return round(order, ROUND)

@@ -16,11 +16,11 @@ from quoth.protocols import Embedder, Reader
 from quoth.search.boosts import boost
 from quoth.search.engine import Engine
 from quoth.search.fusion import ROUND, SearchResult, fuse, merge
+from quoth.search.language_pairs import LanguagePair, in_english, judged
 from quoth.search.logistic import CLEAR, Scale
 from quoth.search.reranking import rerank
-from quoth.types import Analysis, EncodedQuestion, Filters, Query, QuestionTokens, Ranked, Vectors
+from quoth.types import Analysis, EncodedQuestion, Filters, Query, QuestionTokens, Ranked, Remark, Vectors
 
-LLM_FALLBACK = "The judging model could not be used, so the order is the one before it: "
 _NEARLY = 0.9
 """The share of the best score anywhere that a document type must reach when the question only hints at it."""
 _WORD = re.compile(r"\w+")
@@ -39,7 +39,10 @@ def hybrid_search(analysis: Analysis, *, reader: Reader, engine: Engine, topk: i
     except ProviderFault as fault:
         encoded = encode_question(analysis.search_text, embedder=None, reader=reader)
         degraded = ("dense",)
-        notes = (f"The embedding model cannot be reached, so only full text was searched: {fault}",)
+        unreached = Remark(
+            "The embedding model cannot be reached, so only full text was searched: {fault}", fault=str(fault)
+        )
+        notes = (unreached,)
     filters = analysis.question.filters
     result = _search_with_successors(filters, analysis, encoded, reader=reader, engine=engine, topk=topk)
     if analysis.document_types:
@@ -50,7 +53,10 @@ def hybrid_search(analysis: Analysis, *, reader: Reader, engine: Engine, topk: i
             result = of_types
         elif analysis.types_asked:
             named = ", ".join(analysis.document_types)
-            notes += (f"Nothing of the type that the question names ({named}) is clearly relevant; see all types.",)
+            elsewhere = Remark(
+                "Nothing of the type that the question names ({named}) is clearly relevant; see all types.", named=named
+            )
+            notes += (elsewhere,)
     return replace(result, degraded=degraded, notes=notes)
 
 
@@ -97,11 +103,15 @@ def search_within(
 def read_best(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:
     """Let the cross-encoder judge the best sentences, and keep only those; return `result` when there is none."""
     sentence_reader, evidence = engine.sentence_reader, engine.evidence_for(result.encoded)
+    if engine.pair is not LanguagePair.ENGLISH and evidence is not None:
+        return replace(result, ranked=_boosted(judged(result.ranked, evidence), analysis, reader=reader, engine=engine))
     if sentence_reader is None or evidence is None:
         return result
-    judged = sentence_reader.judge(result.ranked, question=result.encoded.text, reader=reader, model=evidence.sentence)
+    read = sentence_reader.judge(
+        in_english(result.ranked, reader), question=result.encoded.text, reader=reader, model=evidence.sentence
+    )
     notes = (*result.notes, *sentence_reader.notes)
-    return replace(result, ranked=_boosted(judged, analysis, reader=reader, engine=engine), notes=notes)
+    return replace(result, ranked=_boosted(read, analysis, reader=reader, engine=engine), notes=notes)
 
 
 def rerank_with_llm(result: SearchResult, analysis: Analysis, *, reader: Reader, engine: Engine) -> SearchResult:
@@ -113,12 +123,16 @@ def rerank_with_llm(result: SearchResult, analysis: Analysis, *, reader: Reader,
     try:
         scores, usage = engine.llm_reranker.score(analysis.question.text, texts)
     except ProviderFault as fault:
-        return replace(result, degraded=(*result.degraded, "rerank"), notes=(*result.notes, f"{LLM_FALLBACK}{fault}"))
+        return replace(result, degraded=(*result.degraded, "rerank"), notes=(*result.notes, without_llm(fault)))
     rescored = tuple(
         replace(item, relevance=(score := round(llm.score, ROUND)), order=score)
         for item, llm in zip(best, scores, strict=True)
     )
     return replace(result, ranked=_boosted(rescored, analysis, reader=reader, engine=engine), usage=usage)
+
+
+def without_llm(fault: ProviderFault) -> Remark:
+    return Remark("The judging model could not be used, so the order is the one before it: {fault}", fault=str(fault))
 
 
 def _boosted(ranked: tuple[Ranked, ...], analysis: Analysis, *, reader: Reader, engine: Engine) -> tuple[Ranked, ...]:
@@ -139,10 +153,13 @@ def encode_question(text: str, *, embedder: Embedder | None, reader: Reader) -> 
 def token_weights(text: str, tokens: QuestionTokens | None, reader: Reader) -> Vectors:
     """Return one weight for each token, 1 in sum: the rarer a word is in the corpus, the more it tells.
 
-    The tokens of a word share its weight, and punctuation has none.
+    A model that knows what its tokens count for is taken at its word: in a corpus in another language every word is
+    rare. The tokens of a word share its weight, and punctuation has none.
     """
     if tokens is None:
         return np.empty(0, dtype=np.float32)
+    if tokens.weights is not None:
+        return _shares(tokens.weights)
     window = max((end for _, end in tokens.spans), default=0)  # the model reads no further
     words = list(takewhile(lambda word: word.start() < window, _WORD.finditer(text)))
     frequencies = reader.frequencies([word.group() for word in words])
@@ -151,5 +168,9 @@ def token_weights(text: str, tokens: QuestionTokens | None, reader: Reader) -> V
         of_word = [at for at, (begin, _) in enumerate(tokens.spans) if word.start() <= begin < word.end()]
         rarity = math.log(1 + reader.info.sentences / (frequencies[word.group()] + 0.5))
         weights[of_word] = rarity / max(1, len(of_word))
+    return _shares(weights)
+
+
+def _shares(weights: Vectors) -> Vectors:
     total = float(weights.sum())
     return weights / total if total else np.full(len(weights), 1 / max(1, len(weights)), dtype=np.float32)

@@ -14,10 +14,11 @@ from quoth.settings import EvidenceSettings
 CLEAR = 0.5
 """From this relevance on a passage is clearly about the question, whichever reranker scored it."""
 
-SENTENCE_SIGNS = {"late": 1, "lexical": 1, "reader": 1}
+SENTENCE_SIGNS = {"late": 1, "lexical": 1, "cosine": 1, "reader": 1}
 ANSWER_SIGNS = {
     **{"support": 1, "gap": 1, "agreement": 1, "coverage": 1},
     **{"missing": -1, "unknown": -1, "unused": -1, "unstated": -1, "unspoken": -1, "opposed": -1},
+    **{"absent": -1, "apart": -1},
 }
 """Every feature of a model, and whether more of it speaks for an answer or against one."""
 INTERCEPT = "intercept"

@@ -21,6 +21,9 @@ from quoth.language.spellings import LINE_BREAKS, ends_word, marks_of, spelling
 LONGEST_PATTERN = 1_000
 """Code points of a pattern."""
 _WORD = re.compile(r"\w+")
+_HYPHEN = "\N{HYPHEN}"
+_BREAKS = (b"-", _HYPHEN.encode("utf-8"))
+"""The signs in UTF-8 that a word may be broken with before white space; a soft hyphen may stand anywhere."""
 _ASCII = bytes(range(128))
 _REACH = 2_000
 """Bytes that a match may begin before a line end or an odd character in it: more white space is in no phrase."""
@@ -104,7 +107,9 @@ class PhrasePattern:
         self._composed = re.compile(_phrase(spelling(word, case=case, marks=False) for word in words))
         # Where a text has none of these characters, and breaks no word of the phrase at a line end, it can spell an
         # ASCII phrase in one way only.
-        self._others = _any_of({character for character in source if not character.isascii()} | set(LINE_BREAKS))
+        odd = {character for character in source if not character.isascii()} | set(LINE_BREAKS)
+        # Where no sign of the phrase is a hyphen, one can only break a word, as `-` does.
+        self._odd = _any_of(odd if any("-" in word for word in words) else odd - {_HYPHEN})
         plain = [(word if case else word.lower()).encode("utf-8") for word in words]
         self._longest = max(plain, key=len)
         self._plain = re.compile(rb"[\s>\x80-\xff]+".join(map(re.escape, plain)))
@@ -112,7 +117,7 @@ class PhrasePattern:
         self._is_ascii = all(word.isascii() for word in words)
         self._halves = [(word[:at].removesuffix(b"-"), word[at:]) for word in plain for at in range(1, len(word))]
         behind = b"|".join(sorted({re.escape(half[:4]) for _, half in self._halves}))
-        self._broken = re.compile(rb"-[\s\x80-\xff]+(?=" + behind + rb")") if behind else None
+        self._broken = [re.compile(sign + rb"[\s\x80-\xff]+(?=" + behind + rb")") for sign in _BREAKS if behind]
 
     def spans(self, text: EncodedText) -> Iterator[tuple[int, int]]:
         last = 0
@@ -144,9 +149,10 @@ class PhrasePattern:
 
     def _odd_places(self, text: EncodedText, data: bytes) -> Iterator[int]:
         """Yield the byte offsets where the text may spell the phrase in another way than the plain one."""
-        if self._others.search(text.beyond_ascii):
-            yield from (found.start() for found in self._others.finditer(text.data))
-        for broken in self._broken.finditer(data) if self._broken else ():
+        if self._odd.search(text.beyond_ascii):
+            yield from (found.start() for found in self._odd.finditer(text.data))
+        signs = self._broken if _BREAKS[-1] in text.beyond_ascii else self._broken[:1]
+        for broken in chain.from_iterable(sign.finditer(data) for sign in signs):
             before, behind = broken.span()
             if any(data.endswith(half, 0, before) and data.startswith(rest, behind) for half, rest in self._halves):
                 yield before

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from quoth.domain.profile import Facet, Profile, TagValue
+from quoth.domain.profile import Facet, Profile, TagValue, TagWords
 from quoth.domain.tags import matcher
 from quoth.errors import QuestionError
 from quoth.language.entities import entities
+from quoth.language.function_words import asked_words
+from quoth.language.inflection import inflected
 from quoth.language.quantities import quantities
+from quoth.language.recognition import language_of
+from quoth.language.stems import word_language
 from quoth.language.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS, fold, singular
 from quoth.settings import RetrievalSettings
 from quoth.types import Analysis, Entity, EntityKind, Filters, Quantity, Question, QuestionKind
@@ -26,6 +30,9 @@ LEXICAL_WEIGHTS = {
 """Weight of the lexical score for each kind of question; the dense score gets the rest."""
 
 _MAX_TERMS = 64
+_MAX_GRAMS = 192  # a long question of n-grams has as many
+_MOST_LANGUAGES = 3
+"""So many languages of an index are looked at for what a question presumes."""
 _MEANING = re.compile(
     r"\bwhat (?:does|do|is meant by) .*\bmean|\bmeaning of\b|\bdefin(?:e|ed|ition of)\b|\bwhat is meant by\b"
 )
@@ -46,11 +53,23 @@ _CONTRACTION = re.compile(
 )
 
 
-def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings) -> Analysis:
-    """Analyse the question; raise `QuestionError` when it has no words or is too long."""
+def analyse(
+    question: Question,
+    *,
+    profile: Profile,
+    settings: RetrievalSettings,
+    languages: Sequence[str] = (),
+    language: str | None = None,
+) -> Analysis:
+    """Analyse the question; raise `QuestionError` when it has no words or is too long.
+
+    `languages` are those of the index, the most common one first. `language` is that of the question; None: it is
+    recognised, and in doubt it is the most common one.
+    """
     text = _checked(question.text, settings.max_question_characters)
+    language = language or language_of(text, languages) or next(iter(languages), "en")
     search_text = normalise(text)
-    presumed = _presumed_entities(text, profile)
+    presumed = _presumed_entities(text, profile, language)
     exact = any(entity.kind in {EntityKind.QUOTED, EntityKind.CODE} for entity, *_ in presumed)
     kind = question_kind(search_text, exact=exact)
     lexical, semantic = _weights(kind, settings)
@@ -59,15 +78,17 @@ def analyse(question: Question, *, profile: Profile, settings: RetrievalSettings
         question=question,
         search_text=search_text,
         kind=kind,
-        terms=_terms(search_text, profile),
-        tags={facet.name: values for facet in profile.facets if (values := matcher(facet)(search_text))},
+        terms=_terms(search_text, profile, word_language(language)),
+        tags={facet.name: values for facet in profile.facets if (values := matcher(facet, language)(search_text))},
         entities=presumed,
-        quantities=_presumed_quantities(text),
+        quantities=_presumed_quantities(text, language),
         unused=(),
         document_types=tuple(types),
         types_asked=any(types.values()),
         alpha_lexical=lexical,
         alpha_semantic=semantic,
+        language=language,
+        languages=tuple(dict.fromkeys((language, *languages[:_MOST_LANGUAGES]))),
     )
 
 
@@ -112,12 +133,27 @@ def question_kind(search_text: str, *, exact: bool) -> QuestionKind:
     return QuestionKind.TERMINOLOGY if exact else QuestionKind.GENERAL
 
 
-def _terms(search_text: str, profile: Profile) -> tuple[tuple[str, ...], ...]:
-    """Return the content words, each followed by its synonyms; all words when none is a content word."""
-    words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
-    content = [word for word in words if fold(word) not in FUNCTION_WORDS] or words
-    synonyms = synonyms_of(profile.facets, profile.synonyms)
-    return tuple((word, *synonyms.get(singular(fold(word)), ())) for word in content[:_MAX_TERMS])
+def _terms(search_text: str, profile: Profile, language: str) -> tuple[tuple[str, ...], ...]:
+    """Return the content words, each followed by its synonyms; all words when none is a content word.
+
+    `language` is empty for English.
+    """
+    if language:
+        content = asked_words(search_text, language)[:_MAX_GRAMS]
+    else:
+        words = list(dict.fromkeys(match[0] for match in _SEARCH_WORD.finditer(search_text)))
+        content = ([word for word in words if fold(word) not in FUNCTION_WORDS] or words)[:_MAX_TERMS]
+    return tuple((word, *_synonyms(word, profile)) for word in content)
+
+
+def _synonyms(word: str, profile: Profile) -> tuple[str, ...]:
+    """Return the other names of what a word names, in any form that a language of the profile gives it."""
+    folded = fold(word)
+    known = synonyms_of(profile.facets, profile.synonyms).get(singular(folded))
+    if known is not None:
+        return known
+    found = ((pattern.fullmatch(folded), names) for pattern, names in _names_elsewhere(profile.facets))
+    return next((names for matched, names in found if matched), ())
 
 
 @lru_cache(maxsize=8)
@@ -132,17 +168,33 @@ def synonyms_of(facets: tuple[Facet, ...], groups: tuple[tuple[str, ...], ...]) 
     }
 
 
-def _presumed_entities(text: str, profile: Profile) -> tuple[tuple[Entity, ...], ...]:
+@lru_cache(maxsize=8)
+def _names_elsewhere(facets: tuple[Facet, ...]) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    """Return for each single word of a value in another language its forms, and the names of the value.
+
+    A word of the profile's own language brings none of them: other documents than those that hold it are searched by
+    meaning.
+    """
+    return tuple(
+        (re.compile(inflected(fold(word), words.language)), (value.name, *value.synonyms, *words.synonyms))
+        for facet in facets
+        for value in facet.values
+        for words in value.elsewhere
+        for word in words.synonyms
+        if " " not in word
+    )
+
+
+def _presumed_entities(text: str, profile: Profile, language: str) -> tuple[tuple[Entity, ...], ...]:
     """Return the entities and the values of presumed facets in the question, each followed by its synonyms."""
     synonyms = synonyms_of(profile.facets, profile.synonyms)
     presumed = {
         (name := fold(entity.text)): (entity, *map(name_entity, synonyms.get(singular(name), ())))
-        for entity in entities(text)
+        for entity in entities(text, language)
     }
     for facet in profile.facets:
-        for value in mentioned_values(facet, text) if facet.presumed else ():
-            words = (value.name, *value.synonyms, *value.keywords)
-            presumed[fold(value.name)] = tuple(map(name_entity, words))
+        for value in mentioned_values(facet, text, language) if facet.presumed else ():
+            presumed[fold(value.name)] = tuple(map(name_entity, value.words(language)))
     return tuple(presumed.values())
 
 
@@ -150,10 +202,16 @@ def name_entity(text: str) -> Entity:
     return Entity(text, EntityKind.NAME, tuple(singular(word) for word in fold(text).split()))
 
 
-def mentioned_values(facet: Facet, text: str) -> list[TagValue]:
-    """Return the values of the facet that the text mentions, including `others`, which have no tag."""
-    everything = (*facet.values, *(TagValue(name, (), ()) for name in facet.others))
-    names = matcher(replace(facet, values=everything))(text)
+def mentioned_values(facet: Facet, text: str, language: str | None = None) -> list[TagValue]:
+    """Return the values of the facet that the text mentions, including `others`, which have no tag.
+
+    `language` is that of the text, None if it is unknown.
+    """
+    everything = [*facet.values, *(TagValue(name, (), ()) for name in facet.others)]
+    for spoken, others in facet.others_elsewhere:
+        if language in {None, spoken}:
+            everything += [TagValue(name, (), (), (TagWords(spoken, (name,), ()),)) for name in others]
+    names = matcher(replace(facet, values=tuple(everything)), language)(text)
     return [value for value in everything if value.name in names]
 
 
@@ -175,18 +233,20 @@ def _named_by(patterns: Iterable[re.Pattern[str]], folded: str) -> bool:
     )
 
 
-def _presumed_quantities(text: str) -> tuple[Quantity, ...]:
+def _presumed_quantities(text: str, language: str) -> tuple[Quantity, ...]:
     """Return the quantities that the question assumes the corpus states.
 
     `May a fence be 12 feet high?` and `What if it rains 20 mm?` ask about a quantity; they do not presume it. A
     question about where something is stated presumes all its quantities.
     """
     folded = fold(text)
-    if not folded.strip() or folded.split()[0] in POLAR_OPENERS:
+    if not folded.strip() or (language == "en" and folded.split()[0] in POLAR_OPENERS):
         return ()
     if _LOCATION.search(folded):
-        return quantities(text)
-    return tuple(quantity for quantity in quantities(text) if not _is_supposed(fold(text[: quantity.span.start])))
+        return quantities(text, language)
+    return tuple(
+        quantity for quantity in quantities(text, language) if not _is_supposed(fold(text[: quantity.span.start]))
+    )
 
 
 _OF_A_CLAUSE = frozenset({"when", "whenever", "with"})

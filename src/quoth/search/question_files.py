@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from quoth.errors import QuestionError
-from quoth.types import NO_FILTERS, Filters, Question, checked_day, checked_region, checked_years
+from quoth.types import NO_FILTERS, Filters, Question, checked_day, checked_language, checked_region, checked_years
 
-_OWN_NAMES = frozenset({"tags", "document_type", "is_binding", "doc_id", "as_of", "regions", "author", "year", "doi"})
+_OWN_NAMES = frozenset(
+    {"tags", "document_type", "is_binding", "doc_id", "as_of", "regions", "author", "year", "doi", "language"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,11 @@ def _filters(content: Mapping[str, Any]) -> Filters:
         document_types=_texts(given.get("document_type"), "filters.document_type"),
         is_binding=binding,
         as_of=_checked("as_of", given.get("as_of"), checked_day),
-        regions=_regions(_texts(given.get("regions"), "filters.regions")),
+        regions=_each(_texts(given.get("regions"), "filters.regions"), checked_region, "regions"),
         authors=_texts(given.get("author"), "filters.author"),
         years=_checked("year", given.get("year"), checked_years),
         dois=_texts(given.get("doi"), "filters.doi"),
+        languages=_each(_texts(given.get("language"), "filters.language"), checked_language, "language"),
     )
 
 
@@ -85,11 +88,11 @@ def _checked(name: str, value: object, check: Callable[[object], str]) -> str | 
         raise ValueError(f'"filters.{name}": {error}. {error.hint}') from error
 
 
-def _regions(values: tuple[str, ...]) -> tuple[str, ...]:
+def _each(values: tuple[str, ...], check: Callable[[str], str], name: str) -> tuple[str, ...]:
     try:
-        return tuple(map(checked_region, values))
+        return tuple(map(check, values))
     except QuestionError as error:
-        raise ValueError(f'"filters.regions": {error}. {error.hint}') from error
+        raise ValueError(f'"filters.{name}": {error}. {error.hint}') from error
 
 
 def _texts(value: object, name: str) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ class LateReranker:
         weighted = np.einsum("ij,j->i", table, encoded.weights, dtype=np.float64)
         for candidate, late, row in zip(candidates, weighted, table, strict=True):
             features = {"late": round(float(late), 6), "lexical": candidate.lexical}
+            if "cosine" in model.weights:
+                features["cosine"] = max(0.0, candidate.dense)
             token_matches = tuple(np.round(row, 3).tolist())
             supports.append(Support(model.mean(features), model.log_odds(features), features, token_matches))
         return supports

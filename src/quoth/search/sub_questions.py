@@ -48,6 +48,8 @@ _OF = re.compile(r"(?:^|\s)(?P<before>[a-z][\w-]*)\s+(?:of|for|about|under)\s+(?
 
 def sub_questions_of(analysis: Analysis, *, profile: Profile, settings: RetrievalSettings) -> tuple[SubQuestion, ...]:
     """Return the sub-questions in the order asked; empty when the question asks for a single thing."""
+    if analysis.language != "en":  # what joins clauses is known for English alone
+        return ()
     text = glued(analysis.search_text)
     separate = tuple(map(unglued, clauses(text)))
     members = (
@@ -63,7 +65,8 @@ def sub_questions_of(analysis: Analysis, *, profile: Profile, settings: Retrieva
         return ()
     sub_questions = []
     for member, groups in zip(members, own, strict=True):
-        part = analyse(replace(analysis.question, text=member.question), profile=profile, settings=settings)
+        asked = replace(analysis.question, text=member.question)
+        part = analyse(asked, profile=profile, settings=settings, language=analysis.language)
         part = replace(part, document_types=analysis.document_types, types_asked=analysis.types_asked)
         sub_questions.append(SubQuestion(member.text, part, groups, clause=bool(separate)))
     return tuple(sub_questions)
@@ -112,7 +115,7 @@ def _distinguishing(name: str, others: Sequence[str], profile: Profile) -> tuple
     for facet in presumed:
         values = [value for value in mentioned_values(facet, name) if value not in mentioned_values(facet, rest)]
         if values and all(mentioned_values(facet, other) for other in others):
-            return tuple(tuple(map(name_entity, (value.name, *value.synonyms, *value.keywords))) for value in values)
+            return tuple(tuple(map(name_entity, value.words())) for value in values)
     known = {singular(fold(word)) for word in _content(rest)}
     own = [word for word in dict.fromkeys(_content(name)) if singular(fold(word)) not in known]
     # `Swathing or straight-cutting canola`: both are about canola, so it does not distinguish them.

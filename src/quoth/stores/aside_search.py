@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from quoth.domain.document_filters import document_passes, has_tags
+from quoth.language.stems import word_language_in, word_languages
 from quoth.language.words import count_tokens
 from quoth.protocols import Embedder, Reader
 from quoth.stores.database_rows import unit_vectors
@@ -26,6 +27,7 @@ from quoth.stores.sharded.bm25 import Scorer, lookups, weights
 from quoth.types import (
     Candidates,
     Filters,
+    IndexInfo,
     Passage,
     Query,
     RegionKind,
@@ -62,7 +64,7 @@ class AsideSearch:
             if self._generation != generation:
                 self._generation, self._parts, self._embedded = generation, {}, {}
             if kinds not in self._parts:
-                self._parts[kinds] = AsideTexts(tuple(_read(reader, kinds)))
+                self._parts[kinds] = AsideTexts(tuple(_read(reader, kinds)), reader.info)
             return self._parts[kinds]
 
     def embedded(self, texts: Sequence[str], *, dimension: int) -> tuple[Vectors, list[bytes]]:
@@ -81,39 +83,42 @@ class AsideSearch:
         return vectors, [tokens for _, tokens in rows]
 
 
-def _read(reader: Reader, kinds: Collection[RegionKind]) -> Iterator[Sentence]:
-    """Yield the sentences of `kinds`, ordered by document id and position."""
+def _read(reader: Reader, kinds: Collection[RegionKind]) -> Iterator[tuple[Sentence, str]]:
+    """Yield the sentences of `kinds`, each with its language, ordered by document id and position."""
     for info in reader.documents():
-        yield from (sentence for sentence in reader.sentences(info.id) if sentence.kind in kinds)
+        language = word_language_in(reader.info, info.metadata.language)
+        yield from ((sentence, language) for sentence in reader.sentences(info.id) if sentence.kind in kinds)
 
 
 class AsideTexts:
     """Sentences beside the text with their words. Scores are BM25 as for evidence, by the statistics of these alone."""
 
-    def __init__(self, sentences: tuple[Sentence, ...]) -> None:
-        self.sentences = sentences
-        self.search_texts = [_search_text(sentence) for sentence in sentences]
+    def __init__(self, sentences: Sequence[tuple[Sentence, str]], info: IndexInfo) -> None:
+        self.sentences = tuple(sentence for sentence, _ in sentences)
+        self.search_texts = [_search_text(sentence) for sentence in self.sentences]
+        self._own_languages = [language for _, language in sentences]
+        self._languages = word_languages(info)
         self._holding: dict[str, set[int]] = defaultdict(set)
         self._terms = 0
         for position, text in enumerate(self.search_texts):
-            stems = stems_of(text)
+            stems = stems_of(text, self._own_languages[position])
             self._terms += len(stems)
             for stem in stems:
                 self._holding[stem].add(position)
 
     def frequency(self, term: str) -> int:
         """Count the sentences that hold every word of `term`."""
-        return len(set().union(*map(self._with_all, variants(term))))
+        return len(set().union(*map(self._with_all, variants(term, self._languages))))
 
     def scores(self, terms: Sequence[Sequence[str]]) -> dict[int, float]:
         """Return the score of each sentence that holds a word of `terms`, by its position; from 0 to 1."""
-        groups = asked(terms)
+        groups = asked(terms, self._languages)
         if not groups or not self.sentences:
             return {}
         held = {variant: len(self._with_all(variant)) for variant in lookups(groups)}
         scorer = Scorer(weights(groups, held, evidence=len(self.sentences), terms=self._terms))
         found = set().union(*(self._with_all(variant) for group in groups for variant in group))
-        return {position: scorer.share(self.search_texts[position]) for position in sorted(found)}
+        return {at: scorer.share(self.search_texts[at], self._own_languages[at]) for at in sorted(found)}
 
     def _with_all(self, variant: Variant) -> set[int]:
         return reduce(set.intersection, (self._holding.get(token, set()) for token in variant))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import TypeAlias
 
 import tantivy
 
-from quoth.language.terms import index_terms, words
+from quoth.language.stems import STEMS_VERSION, index_stems, stemmed_words, word_language
+from quoth.language.terms import ANALYSIS_VERSION, index_terms, words
 
 Variant: TypeAlias = tuple[str, ...]
 """Tokens that a sentence must all hold."""
@@ -28,32 +29,53 @@ def stemmer() -> tantivy.TextAnalyzer:
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(tantivy.Filter.stemmer("english")).build()
 
 
-def stems_of(search_text: str) -> Sequence[str]:
-    """Return the stems that full text indexes of a sentence, in order."""
+def analysis_version(languages: Collection[str]) -> int:
+    """Return the version of what makes the words of documents in these languages."""
+    return WITH_OTHERS if any(map(word_language, languages)) else ANALYSIS_VERSION
+
+
+PER_VERSION = 1_000
+WITH_OTHERS = PER_VERSION * STEMS_VERSION + ANALYSIS_VERSION
+"""The version of an index that holds documents in languages other than English."""
+
+
+def stems_of(search_text: str, language: str) -> Sequence[str]:
+    """Return the stems that full text indexes of a sentence in a language of `word_languages`, in any order."""
+    if language:
+        return index_stems(search_text, language)
     found: Sequence[str] = stemmer().analyze(index_terms(search_text))
     return found
 
 
-def asked(groups: Sequence[Sequence[str]]) -> tuple[tuple[Variant, ...], ...]:
+def asked(groups: Sequence[Sequence[str]], languages: Sequence[str]) -> tuple[tuple[Variant, ...], ...]:
     """Return the variants of each group, which is a word and its synonyms: each group once, and none without words."""
-    found = dict.fromkeys(map(_group_variants, groups[:_MAX_GROUPS]))
+    found = dict.fromkeys(_group_variants(group, languages) for group in groups[:_MAX_GROUPS])
     return tuple(filter(None, found))
 
 
-def _group_variants(group: Sequence[str]) -> tuple[Variant, ...]:
-    return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in variants(term)))
+def _group_variants(group: Sequence[str], languages: Sequence[str]) -> tuple[Variant, ...]:
+    return tuple(dict.fromkeys(variant for term in group[:_MAX_ALTERNATIVES] for variant in variants(term, languages)))
 
 
-def variants(term: str) -> tuple[Variant, ...]:
-    """Return the ways a sentence can hold `term`: as written, or in parts (`kg/ha`; `kg` and `ha`)."""
-    asked = words(term[:_MAX_CHARACTERS])
-    whole = _stems([word.whole for word in asked])
-    parts = _stems([part for word in asked for part in word.parts or (word.whole,)])
-    return tuple(dict.fromkeys(variant for variant in (whole, parts) if variant))
+def variants(term: str, languages: Sequence[str]) -> tuple[Variant, ...]:
+    """Return the ways a sentence can hold `term`: as written, or in parts (`kg/ha`; `kg` and `ha`), by language."""
+    found = (variant for language in languages for variant in _variants(term[:_MAX_CHARACTERS], language))
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _variants(term: str, language: str) -> tuple[Variant, Variant]:
+    asked = stemmed_words(term, language) if language else words(term)
+    whole = [word.whole for word in asked][:_MAX_TOKENS]
+    parts = [part for word in asked for part in word.parts or (word.whole,)][:_MAX_TOKENS]
+    return (_distinct(whole), _distinct(parts)) if language else (_stems(whole), _stems(parts))
 
 
 def _stems(forms: Sequence[str]) -> Variant:
-    return tuple(dict.fromkeys(stemmer().analyze(" ".join(forms[:_MAX_TOKENS]))))
+    return _distinct(stemmer().analyze(" ".join(forms)))
+
+
+def _distinct(tokens: Sequence[str]) -> Variant:
+    return tuple(dict.fromkeys(tokens))
 
 
 def idf(evidence: int, held: int) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -19,7 +20,7 @@ import numpy as np
 from quoth.errors import IndexMismatch, ModelError
 from quoth.protocols import Embedder, Progress
 from quoth.stores.database_rows import Row, search_text
-from quoth.types import IndexInfo, ModelIdentity, Refusals, SplitDocument, StoredDocument, Vectors
+from quoth.types import IndexInfo, ModelIdentity, Refusals, SplitDocument, StoredDocument, Vectors, primary_language
 
 FORMAT = 3
 """The version of the content. It is the same in every store, so that the digests of two stores agree."""
@@ -75,12 +76,13 @@ class WriteTemplate(ABC):
                 hint=f"Ingest into another {self.elsewhere}, or remove this one first.",
             )
 
-    def describe(self, documents: Collection[tuple[str, str, int]], *, generation: int) -> IndexInfo:
-        """Describe an index of documents, given as id, fingerprint and number of sentences, in any order."""
-        fingerprints = [(doc_id, fingerprint) for doc_id, fingerprint, _ in documents]
+    def describe(self, documents: Collection[tuple[str, str, int, str | None]], *, generation: int) -> IndexInfo:
+        """Describe an index of documents: id, fingerprint, number of sentences and language of each, in any order."""
+        fingerprints = [(doc_id, fingerprint) for doc_id, fingerprint, _, _ in documents]
         digest = content_digest(FORMAT, self.model, profile=self.profile, documents=fingerprints)
-        sentences = sum(sentences for _, _, sentences in documents)
-        return IndexInfo(FORMAT, generation, digest, self.model, *self.profile, len(documents), sentences)
+        sentences = sum(sentences for _, _, sentences, _ in documents)
+        languages = counted_languages(Counter(language for *_, language in documents))
+        return IndexInfo(FORMAT, generation, digest, self.model, *self.profile, len(documents), sentences, languages)
 
     @property
     @abstractmethod
@@ -175,6 +177,15 @@ class WriteTemplate(ABC):
                 hint="Check the model's files; nothing was published.",
             )
         return vectors, tokens
+
+
+def counted_languages(tags: Mapping[str | None, int]) -> tuple[tuple[str, int], ...]:
+    """Return the primary code of each language with its count, the most common one first, from counts of tags."""
+    counts: Counter[str] = Counter()
+    for tag, count in tags.items():
+        if (code := primary_language(tag)) is not None:
+            counts[code] += count
+    return tuple(sorted(counts.items(), key=lambda counted: (-counted[1], counted[0])))
 
 
 def _described(model: ModelIdentity) -> str:

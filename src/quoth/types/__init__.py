@@ -15,6 +15,7 @@ from quoth.types.documents import (
     SplitDocument,
     StoredDocument,
     Supersession,
+    primary_language,
 )
 from quoth.types.inspection import InspectedDocument, Inspection, Problem, ProblemKind, Severity
 from quoth.types.matches import FindResult, FoundDocument, Match
@@ -44,10 +45,12 @@ from quoth.types.questions import (
     QuestionTokens,
     SubQuestion,
     checked_day,
+    checked_language,
     checked_region,
     checked_years,
     year_range,
 )
+from quoth.types.remark import Remark, all_of, any_of, term
 from quoth.types.results import (
     Abstention,
     Answer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,15 @@ class Supersession:
     section: str | None
 
 
+_CODE = re.compile(r"[a-z]{2,3}")
+
+
+def primary_language(tag: str | None) -> str | None:
+    """Return the primary code of a language tag, in lower case: `de` for `de-AT`. None for what is no tag."""
+    code = re.split(r"[-_]", (tag or "").strip().lower(), maxsplit=1)[0]
+    return code if _CODE.fullmatch(code) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Metadata:
     title: str | None
@@ -26,6 +36,7 @@ class Metadata:
     """ISO 8601, `YYYY-MM-DD`."""
     superseded_by: tuple[Supersession, ...]
     language: str | None
+    """A language tag as it was stated (`de-AT`), or the code of the recognised language; None when unsure."""
     tags: Tags
     type_guessed: bool
     """Whether `document_type` was read from the document's own title, and nobody has confirmed it."""
@@ -33,6 +44,11 @@ class Metadata:
     year: int | None
     """The year of publication."""
     doi: str | None
+
+    @property
+    def language_code(self) -> str | None:
+        """The primary code of the language, which rules and filters go by; None when it is unknown."""
+        return primary_language(self.language)
 
     @property
     def byline(self) -> str | None:
@@ -134,13 +150,14 @@ class Reading:
     """How the file of a document was read, as far as its text, sentences and pages do not show it.
 
     `skipped` counts the visible characters of the regions that are never quoted. `from_file` are the fields of the
-    metadata that the extractor found; the others are stated in front matter or by the manifest. `notes` are the
-    extractor's own.
+    metadata that the extractor found, and `recognised` those that were read off the text; the others are stated in
+    front matter, by the manifest or by a setting. `notes` are the extractor's own.
     """
 
     skipped: Mapping[RegionKind, int]
     from_file: tuple[str, ...]
     notes: tuple[str, ...]
+    recognised: tuple[str, ...] = ()  # what an index of an earlier version records has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,3 +264,10 @@ class IndexInfo:
     """The profile's YAML as it was at ingest."""
     documents: int
     sentences: int
+    language_counts: tuple[tuple[str, int], ...] = ()  # an index of an earlier version records none
+    """Each language with its number of documents: the most common one first, then by code."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The primary codes of the languages of the documents, the most common one first."""
+        return tuple(code for code, _ in self.language_counts)

@@ -9,6 +9,7 @@ from datetime import date
 from enum import StrEnum
 
 from quoth.errors import QuestionError
+from quoth.types.documents import primary_language
 from quoth.types.text import RegionKind, Span, Tags, Vectors
 
 _YEARS = re.compile(r"\d{4}(-(\d{4})?)?|-\d{4}", re.ASCII)
@@ -36,6 +37,8 @@ class Filters:
     years: str | None
     """Only documents published in this year (`2018`) or these years (`2015-2020`, `2015-`, `-2020`)."""
     dois: tuple[str, ...]
+    languages: tuple[str, ...]
+    """Only documents in one of these languages, by their primary codes."""
 
     def __init__(
         self,
@@ -48,8 +51,9 @@ class Filters:
         authors: str | Iterable[str] = (),
         years: str | int | None = None,
         dois: str | Iterable[str] = (),
+        languages: str | Iterable[str] = (),
     ) -> None:
-        """Raise `QuestionError` when `as_of` is not a day, `years` no years, or a region no part beside the text."""
+        """Raise `QuestionError` for an `as_of` that is no day, and for wrong `years`, `regions` and `languages`."""
         values = {
             "doc_ids": _texts(doc_ids),
             "tags": {facet: _texts(values) for facet, values in (tags or {}).items()},
@@ -60,6 +64,7 @@ class Filters:
             "authors": _texts(authors),
             "years": None if years is None else checked_years(years),
             "dois": _texts(dois),
+            "languages": tuple(map(checked_language, _texts(languages))),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -92,6 +97,13 @@ def year_range(years: str) -> tuple[int, int]:
     return int(first or 0), int(last or 9999) if dash else int(first)
 
 
+def checked_language(value: str) -> str:
+    """Return the primary code of a language tag. Raise `QuestionError` for what is no tag."""
+    if (code := primary_language(value)) is None:
+        raise QuestionError(f"'{value}' is no language", hint="Give its code, for example de, tr or zh.")
+    return code
+
+
 def checked_region(value: str) -> RegionKind:
     """Return a part beside the text by its name. Raise `QuestionError` for any other name."""
     if value not in ASIDES:
@@ -107,12 +119,13 @@ class QuestionTokens:
     """The tokens of a question, ready for late interaction.
 
     `spans` are the positions of the tokens in the search text. The similarity of token `i` to a stored token is
-    `offsets[i] + slopes[i] @ codes`.
+    `offsets[i] + slopes[i] @ codes`. `weights` say what each token counts for, where the model knows it by itself.
     """
 
     spans: tuple[tuple[int, int], ...]
     slopes: Vectors
     offsets: Vectors
+    weights: Vectors | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,6 +228,10 @@ class Analysis:
     """Whether the question asks for these types; otherwise it only hints at them."""
     alpha_lexical: float
     alpha_semantic: float
+    language: str
+    """The code of the question's language; when unsure, of the language that most of the index is in."""
+    languages: tuple[str, ...]
+    """That language, and the most common ones of the index: what quotes may be written in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,43 +2,57 @@
 
 import { badge, bar, quoteCard, quoted, sectionPath, shown } from "./quote.js";
 import { call } from "./api.js";
-import { bullets, counted, el, foreign } from "./dom.js";
+import { bullets, el, foreign } from "./dom.js";
+import { counted, fixed, t, tNodes } from "./words.js";
 
 // What a person can do about it; why there is no answer is said by the service.
 const NEXT = {
-  no_results: "Ask with other words, or remove a filter.",
-  unknown_entity: "Check how it is spelled, or ask without it. If it should be there, a document may be missing.",
-  ungrounded_number: "Ask without the number, or look at the nearest sentences below.",
-  insufficient_support: "Too few sentences say so for a safe answer. The nearest are below.",
-  low_confidence: "Ask with the words that the documents use, or look at the nearest sentences below.",
-  superseded_only: "Ask the successor named below, remove a filter, or choose an earlier day to ask what held then.",
+  no_results: t("Ask with other words, or remove a filter."),
+  unknown_entity: t("Check how it is spelled, or ask without it. If it should be there, a document may be missing."),
+  ungrounded_number: t("Ask without the number, or look at the nearest sentences below."),
+  insufficient_support: t("Too few sentences say so for a safe answer. The nearest are below."),
+  low_confidence: t("Ask with the words that the documents use, or look at the nearest sentences below."),
+  superseded_only: t("Ask the successor named below, remove a filter, or choose an earlier day to ask what held then."),
 };
 
 const DEGRADED = {
-  dense: "The embedding model could not be reached: the words of the question were searched for, not their meaning.",
-  evidence: "The embedding model has no token vectors: the score rests on the search alone.",
-  rerank: "The judging model failed: the order is that of the search.",
+  dense: t("The embedding model could not be reached: the words of the question were searched for, not their meaning."),
+  evidence: t("The embedding model has no token vectors: the score rests on the search alone."),
+  reader: t("The reader was left aside: it judges English alone."),
+  rerank: t("The judging model failed: the order is that of the search."),
 };
 
 export function confidenceWords(outcome) {
-  const value = outcome.confidence.toFixed(2);
-  return outcome.run_notes.calibrated ? `confidence ${value}` : `score ${value}, not calibrated`;
+  const value = fixed(outcome.confidence);
+  return outcome.run_notes.calibrated ? t("confidence {value}", { value }) : t("score {value}, not calibrated", { value });
+}
+
+// What Quoth itself says of the outcome, in the language of the page: the outcome is in English.
+function inWords(outcome) {
+  const english = {
+    reason: outcome.reason?.detail ?? null,
+    nearest: outcome.nearest.map(({ why }) => why ?? null),
+    conflicts: outcome.conflicts.map(({ detail }) => detail),
+    warnings: outcome.run_notes.warnings,
+  };
+  return outcome.in_words ?? english;
 }
 
 function confidence(outcome) {
   const text = confidenceWords(outcome);
   const about = outcome.run_notes.calibrated
-    ? "The probability that these quotes answer the question, fitted to questions about these documents."
-    : "A score from 0 to 1. It was not fitted to questions about these documents, so it is no probability.";
-  const shown = bar(outcome.confidence, { name: "Confidence", text });
+    ? t("The probability that these quotes answer the question, fitted to questions about these documents.")
+    : t("A score from 0 to 1. It was not fitted to questions about these documents, so it is no probability.");
+  const shown = bar(outcome.confidence, { name: t("Confidence"), text });
   return el("p", { class: "confidence", title: about }, shown, el("span", {}, text));
 }
 
 function notes(outcome) {
-  const { degraded, warnings } = outcome.run_notes;
-  const lines = [...degraded.map((part) => DEGRADED[part] ?? `Done without: ${part}.`), ...warnings];
+  const { degraded } = outcome.run_notes;
+  const without = (part) => DEGRADED[part] ?? t("Done without: {part}.", { part });
+  const lines = [...degraded.map(without), ...inWords(outcome).warnings];
   if (!lines.length) return null;
-  return el("div", { class: "notice careful" }, el("h3", {}, "Be careful"), bullets(lines));
+  return el("div", { class: "notice careful" }, el("h3", {}, t("Be careful")), bullets(lines));
 }
 
 function listOf(title, texts) {
@@ -71,8 +85,8 @@ function conflict(one, page) {
   return el(
     "section",
     { class: "conflict" },
-    el("h3", {}, "The sources disagree"),
-    el("p", { class: "subject" }, "About the ", foreign(one.subject)),
+    el("h3", {}, t("The sources disagree")),
+    el("p", { class: "subject" }, tNodes("About the {subject}", { subject: foreign(one.subject) })),
     el("ul", { class: "sides" }, one.statements.map((statement) => side(statement, page))),
     el("p", { class: "fine" }, foreign(one.detail)),
   );
@@ -104,40 +118,47 @@ function groups(sentences) {
 }
 
 export function summary(outcome) {
-  const understood = outcome.understood ? `Understood as: ${outcome.understood} ` : "";
+  const understood = outcome.understood ? `${t("Understood as:")} ${outcome.understood} ` : "";
   return understood + inShort(outcome);
 }
 
 function inShort(outcome) {
-  if (outcome.abstained) return `${heading(outcome)}. ${outcome.reason.detail}`;
-  const quotes = counted(outcome.answer_sentences.length, "quote", "quotes");
-  const matters = counted(outcome.conflicts.length, "matter", "matters");
-  const conflicts = outcome.conflicts.length ? ` The sources disagree in ${matters}.` : "";
-  return `Answer: ${quotes}, ${confidenceWords(outcome)}.${conflicts}`;
+  if (outcome.abstained) return `${heading(outcome)}. ${inWords(outcome).reason}`;
+  const quotes = counted(outcome.answer_sentences.length, "{count} quote", "{count} quotes");
+  const matters = counted(
+    outcome.conflicts.length,
+    "The sources disagree in {count} matter.",
+    "The sources disagree in {count} matters.",
+  );
+  const conflicts = outcome.conflicts.length ? ` ${matters}` : "";
+  return `${t("Answer: {quotes}, {confidence}.", { quotes, confidence: confidenceWords(outcome) })}${conflicts}`;
 }
 
 function answered(outcome, page) {
   const docs = new Set(outcome.answer_sentences.map((one) => one.doc_id));
-  const quotes = counted(outcome.answer_sentences.length, "quote", "quotes");
+  const quotes = counted(outcome.answer_sentences.length, "{count} quote", "{count} quotes");
+  const documents = counted(docs.size, "{count} document", "{count} documents");
   const cards = groups(outcome.answer_sentences).map(({ quote, companions }) => quoteCard(quote, page, { companions }));
   return [
     el(
       "header",
       { class: "outcome-head" },
-      el("h2", {}, "Answer"),
-      el("p", { class: "fine" }, `${quotes} from ${counted(docs.size, "document", "documents")}`),
+      el("h2", {}, t("Answer")),
+      el("p", { class: "fine" }, t("{quotes} from {documents}", { quotes, documents })),
       confidence(outcome),
     ),
     notes(outcome),
-    outcome.conflicts.map((one) => conflict(withTexts(one, outcome.answer_sentences), page)),
-    listOf("No quoted sentence supports these parts of the question", outcome.unsupported_parts),
+    outcome.conflicts.map((one, i) => {
+      return conflict({ ...withTexts(one, outcome.answer_sentences), detail: inWords(outcome).conflicts[i] }, page);
+    }),
+    listOf(t("No quoted sentence supports these parts of the question"), outcome.unsupported_parts),
     el("ol", { class: "quotes" }, cards.map((card) => el("li", {}, card))),
     outcome.see_also.length ? seeAlso(outcome.see_also, page) : null,
   ];
 }
 
 function seeAlso(near, page) {
-  return folded("See also", "no part of the answer", near.map((one) => listed({ ...one, role: null }, page)));
+  return folded(t("See also"), t("no part of the answer"), near.map((one) => listed({ ...one, role: null }, page)));
 }
 
 function listed(one, page, extra = null) {
@@ -151,35 +172,36 @@ function folded(title, badge, items) {
 }
 
 function heading(outcome) {
-  return outcome.outcome === "may_be_relevant" ? "May be relevant" : "No answer";
+  return outcome.outcome === "may_be_relevant" ? t("May be relevant") : t("No answer");
 }
 
 // What may apply stands open; what is only near is folded away.
 function nearestOf(outcome, quotes) {
-  if (outcome.outcome !== "may_be_relevant") return folded("The nearest that was found", "not an answer", quotes);
+  if (outcome.outcome !== "may_be_relevant") return folded(t("The nearest that was found"), t("not an answer"), quotes);
   return el(
     "section",
     { class: "nearest", "aria-labelledby": "nearest-title" },
-    el("h3", { id: "nearest-title" }, "This may apply"),
+    el("h3", { id: "nearest-title" }, t("This may apply")),
     el("ul", { class: "quotes" }, quotes),
   );
 }
 
 function declined(outcome, page) {
-  const nearest = outcome.nearest.map((one) => {
-    return listed(one, page, one.why ? el("p", { class: "why" }, foreign(one.why)) : null);
+  const said = inWords(outcome);
+  const nearest = outcome.nearest.map((one, i) => {
+    return listed(one, page, said.nearest[i] ? el("p", { class: "why" }, foreign(said.nearest[i])) : null);
   });
   return [
     el("header", { class: "outcome-head" }, el("h2", {}, heading(outcome)), confidence(outcome)),
     el(
       "div",
       { class: "declined" },
-      el("p", { class: "detail" }, foreign(outcome.reason.detail)),
+      el("p", { class: "detail" }, foreign(said.reason)),
       NEXT[outcome.reason.code] ? el("p", {}, NEXT[outcome.reason.code]) : null,
       outcome.missing.length
-        ? el("div", { class: "missing" }, el("p", {}, "No evidence for:"), bullets(outcome.missing))
+        ? el("div", { class: "missing" }, el("p", {}, t("No evidence for:")), bullets(outcome.missing))
         : null,
-      listOf("Parts of the question without support", outcome.unsupported_parts),
+      listOf(t("Parts of the question without support"), outcome.unsupported_parts),
     ),
     notes(outcome),
     nearest.length ? nearestOf(outcome, nearest) : null,
@@ -187,13 +209,14 @@ function declined(outcome, page) {
 }
 
 export function outcomeView(outcome, given) {
-  const receipt = () => call("POST", "/receipts", { body: outcome, as: "text" });
+  const { in_words: _, ...result } = outcome;
+  const receipt = () => call("POST", "/receipts", { body: result, as: "text" });
   const page = { ...given, receipt };
   const parts = outcome.abstained ? declined(outcome, page) : answered(outcome, page);
   // On paper the search box is gone, so the question stands here.
   const question = el("p", { class: "asked-question" }, foreign(outcome.question));
   const understood = outcome.understood
-    ? el("p", { class: "understood" }, "Understood as: ", el("strong", {}, foreign(outcome.understood)))
+    ? el("p", { class: "understood" }, t("Understood as:"), " ", el("strong", {}, foreign(outcome.understood)))
     : null;
   return el("div", { class: outcome.abstained ? "outcome abstained" : "outcome" }, question, understood, parts.flat());
 }

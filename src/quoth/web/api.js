@@ -1,6 +1,7 @@
 // The calls to the service. Each gives its result or throws a Problem, in words for people.
 
 import { keptForTab } from "./kept.js";
+import { t } from "./words.js";
 
 const KEY = "quoth.key";
 
@@ -58,8 +59,8 @@ function unreachable() {
   return new Problem({
     status: 0,
     code: offline ? "offline" : "unreachable",
-    message: offline ? "This device is offline." : "The service cannot be reached.",
-    hint: offline ? "Connect again, and then retry." : "It may be starting, or stopped. Retry in a moment.",
+    message: offline ? t("This device is offline.") : t("The service cannot be reached."),
+    hint: offline ? t("Connect again, and then retry.") : t("It may be starting, or stopped. Retry in a moment."),
     retryAfter: null,
   });
 }
@@ -70,7 +71,7 @@ function problemOf(status, text, retryAfter) {
   return new Problem({
     status,
     code: error.code ?? `status-${status}`,
-    message: error.message ?? `The service answered with status ${status}.`,
+    message: error.message ?? t("The service answered with status {status}.", { status }),
     hint: error.hint ?? "",
     retryAfter: Number.isFinite(seconds) ? seconds : null,
   });

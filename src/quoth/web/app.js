@@ -2,9 +2,9 @@
 
 import { outcomeView, summary } from "./answer.js";
 import { call, onKeyNeeded } from "./api.js";
-import { facetsNow, forgetDocuments, loadFacets } from "./catalog.js";
+import { facetsNow, forgetDocuments, loadFacets, namesKnown } from "./catalog.js";
 import { askForKey, setUpKeyDialog } from "./dialogs.js";
-import { byId, counted, el, fill, say } from "./dom.js";
+import { byId, el, fill, say } from "./dom.js";
 import { drawFilters, rebuildFilters, setUpFilters } from "./filters.js";
 import { drawGrids } from "./grids.js";
 import { drawLibrary } from "./library.js";
@@ -16,12 +16,13 @@ import { drawRecent, remember } from "./recent.js";
 import { address, asked, fromAddress, NO_FILTERS, placeOf } from "./state.js";
 import { talkAbout, talkedAbout } from "./talk.js";
 import { uploadForm } from "./upload.js";
+import { counted, language, t } from "./words.js";
 
 let state = fromAddress(location.search);
 let answeredFor = null;
 let under = new AbortController();
 let mayWrite = false;
-const TITLES = { ask: "", grid: "Grid", documents: "Documents", receipts: "Receipts" };
+const TITLES = { ask: "", grid: t("Grid"), documents: t("Documents"), receipts: t("Receipts") };
 
 function go(next, { replace = false, opener = null } = {}) {
   const opens = next.place !== null && state.place === null;
@@ -74,10 +75,12 @@ async function ask(wanted) {
   answeredFor = wanted;
   const result = byId("result");
   result.setAttribute("aria-busy", "true");
-  say("Searching the documents …");
-  fill(result, el("p", { class: "loading" }, "Searching the documents …"));
+  say(t("Searching the documents …"));
+  fill(result, el("p", { class: "loading" }, t("Searching the documents …")));
   try {
-    const outcome = await call("POST", "/answer", { body: JSON.parse(wanted), signal });
+    const spoken = language === "en" ? {} : { lang: language };
+    const outcome = await call("POST", "/answer", { body: { ...JSON.parse(wanted), ...spoken }, signal });
+    await namesKnown();
     if (signal.aborted) return;
     fill(result, outcomeView(outcome, quotePage), marks(outcome, JSON.parse(wanted)));
     say(summary(outcome));
@@ -113,9 +116,12 @@ const gridPage = { ...quotePage, show: (grid) => go({ ...state, view: "grid", gr
 const receiptPage = { ...quotePage, askWithin: (docId) => askIn(docId) };
 
 function sizeInWords({ documents, sentences, profile }) {
-  if (documents === 0) return "There are no documents yet. Add some under Documents.";
-  const parts = [counted(documents, "document", "documents"), counted(sentences, "sentence", "sentences")];
-  return [...parts, `profile ${profile}`].join(", ");
+  if (documents === 0) return t("There are no documents yet. Add some under Documents.");
+  const parts = [
+    counted(documents, "{count} document", "{count} documents"),
+    counted(sentences, "{count} sentence", "{count} sentences"),
+  ];
+  return [...parts, t("profile {profile}", { profile })].join(", ");
 }
 
 function drawStart() {
@@ -143,7 +149,7 @@ function drawDocuments() {
     fill(byId("upload"), uploading);
   }
   if (facetsNow()?.documents === 0) {
-    const none = el("p", { class: "fine", tabindex: "-1", id: "library-count" }, "There are no documents yet.");
+    const none = el("p", { class: "fine", tabindex: "-1", id: "library-count" }, t("There are no documents yet."));
     return fill(byId("library"), none);
   }
   return drawLibrary(byId("library"), { may: mayWrite, removed: refresh, askIn });
@@ -235,6 +241,29 @@ function setUpViews() {
   }
 }
 
+// The service sends the page in the language that is chosen, and again in it from then on.
+function setUpLanguages() {
+  const menu = byId("languages");
+  for (const link of menu.querySelectorAll("a")) {
+    if (link.lang === language) link.setAttribute("aria-current", "true");
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const here = address(state);
+      location.replace(`${here}${here.includes("?") ? "&" : "?"}lang=${link.lang}`);
+    });
+  }
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.stopPropagation();
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+  menu.addEventListener("focusout", (event) => {
+    if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+  });
+  if (new URLSearchParams(location.search).has("lang")) history.replaceState(history.state, "", address(state));
+}
+
 // A file that is dropped anywhere but where documents are uploaded is a receipt.
 function setUpDrop() {
   const carried = (event) => (event.defaultPrevented ? [] : [...(event.dataTransfer?.files ?? [])]);
@@ -256,6 +285,7 @@ async function begin() {
   setUpSearch();
   setUpKeyboard();
   setUpViews();
+  setUpLanguages();
   setUpDrop();
   setUpFilters({ changed: (filters) => go({ ...state, ...filters, place: null }) });
   setUpReader({

@@ -1,6 +1,8 @@
 // What the index holds: its facets, and what is known about its documents.
 
 import { call, documentPath } from "./api.js";
+import { worded } from "./dom.js";
+import { language } from "./words.js";
 
 const MOST = 1000;
 
@@ -19,9 +21,16 @@ const NOTHING = {
   uploads: true,
 };
 
-export async function loadFacets() {
+let loading = null;
+
+export function loadFacets() {
+  loading = newFacets();
+  return loading;
+}
+
+async function newFacets() {
   try {
-    facets = await call("GET", "/facets");
+    facets = await call("GET", "/facets", { query: language === "en" ? null : { lang: language } });
   } catch (error) {
     if (error.code !== "no-index") throw error;
     facets = NOTHING;
@@ -31,6 +40,21 @@ export async function loadFacets() {
 
 export function facetsNow() {
   return facets;
+}
+
+// Waits for the names of the tags, which are in `facets`; without these, they stay in English.
+export async function namesKnown() {
+  if (language !== "en") await loading?.catch(() => {});
+}
+
+// What people call a tag, or one of its values, in the language of the page.
+export function nameOf(name) {
+  const names = facets?.names ?? {};
+  return Object.hasOwn(names, name) ? names[name] : null;
+}
+
+export function facetName(facet) {
+  return nameOf(facet) ?? worded(facet);
 }
 
 // The first documents; a large corpus is searched with `found`.

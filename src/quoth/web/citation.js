@@ -1,6 +1,7 @@
 // A citation in the forms that people paste. The words are those of the document, unchanged.
 
 import { address, NO_FILTERS, placeOf } from "./state.js";
+import { t } from "./words.js";
 
 const LONG = 120;
 const EDGE_WORDS = 5;
@@ -25,7 +26,7 @@ export function linkTo(quote) {
 }
 
 function where(quote, title) {
-  const parts = [title, quote.section.join(" › "), quote.page ? `page ${quote.page}` : ""];
+  const parts = [title, quote.section.join(" › "), quote.page ? t("page {page}", { page: quote.page }) : ""];
   return parts.filter(Boolean).join(", ");
 }
 
@@ -45,7 +46,7 @@ function markdown(quote, title) {
 }
 
 export const FORMS = [
-  { name: "Text", of: plainText },
+  { name: t("Text"), of: plainText },
   { name: "Markdown", of: markdown },
-  { name: "Link", of: linkTo },
+  { name: t("Link"), of: linkTo },
 ];

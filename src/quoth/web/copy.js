@@ -4,6 +4,7 @@ import { titleFor } from "./catalog.js";
 import { FORMS } from "./citation.js";
 import { button, byId, el, toast } from "./dom.js";
 import { inWords } from "./problem.js";
+import { t } from "./words.js";
 
 async function toClipboard(text, done) {
   try {
@@ -21,21 +22,21 @@ async function toClipboard(text, done) {
 // `receipt()` gives the receipt of the answer that the quote is part of; null where there is no answer.
 export function copyMenu(quote, receipt = null) {
   const menu = el("details", { class: "copy" });
-  const forms = receipt ? [...FORMS, { name: "Receipt", of: receipt }] : FORMS;
+  const forms = receipt ? [...FORMS, { name: t("Receipt"), of: receipt }] : FORMS;
   const choices = forms.map((form) =>
     button(form.name, async () => {
       menu.open = false;
       menu.querySelector("summary").focus();
       try {
-        await toClipboard(await form.of(quote, await titleFor(quote.doc_id)), `Citation copied: ${form.name}`);
+        await toClipboard(await form.of(quote, await titleFor(quote.doc_id)), t("Citation copied: {form}", { form: form.name }));
       } catch (error) {
         if (error.status === undefined) throw error;
         toast(inWords(error));
       }
     }),
   );
-  const group = el("div", { class: "choices", role: "group", "aria-label": "Copy as" }, choices);
-  menu.append(el("summary", {}, "Copy citation"), group);
+  const group = el("div", { class: "choices", role: "group", "aria-label": t("Copy as") }, choices);
+  menu.append(el("summary", {}, t("Copy citation")), group);
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !menu.open) return;
     event.stopPropagation();

@@ -2,6 +2,7 @@
 
 import { key } from "./api.js";
 import { byId, fill, foreign, toast } from "./dom.js";
+import { t } from "./words.js";
 
 export function setUpKeyDialog() {
   const forget = byId("forget-key");
@@ -9,7 +10,7 @@ export function setUpKeyDialog() {
   forget.addEventListener("click", () => {
     key.forget();
     forget.hidden = true;
-    toast("The key is forgotten.");
+    toast(t("The key is forgotten."));
     byId("question").focus();
   });
 }
@@ -20,8 +21,8 @@ export function askForKey(problem) {
   const input = byId("key-input");
   const refused = key.held() !== null;
   byId("key-why").textContent = refused
-    ? "The service does not accept the key that was given. Enter another one."
-    : "Whoever runs this service can give you one.";
+    ? t("The service does not accept the key that was given. Enter another one.")
+    : t("Whoever runs this service can give you one.");
   byId("key-why").title = problem.message;
   key.forget();
   byId("forget-key").hidden = true;

@@ -1,5 +1,7 @@
 // Elements are made here and nowhere else. Text only ever becomes a text node: a document may hold any markup.
 
+import { t } from "./words.js";
+
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -54,11 +56,7 @@ export function bullets(texts) {
   return el("ul", {}, texts.map((text) => el("li", {}, foreign(text))));
 }
 
-// "rules_regulations" is a name for programs.
+// "rules_regulations" is a name for programs; a language may have words for it.
 export function worded(name) {
-  return name.replaceAll("_", " ");
-}
-
-export function counted(number, one, many) {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+  return t(name.replaceAll("_", " "));
 }

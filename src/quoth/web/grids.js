@@ -2,12 +2,13 @@
 
 import { call, finished } from "./api.js";
 import { documentsPage } from "./catalog.js";
-import { button, byId, counted, el, fill, say, toast } from "./dom.js";
+import { button, byId, el, fill, say, toast } from "./dom.js";
 import { inWords, problemBox, waiting } from "./problem.js";
 import { shown, titleOf } from "./quote.js";
 import { setUpTable } from "./table.js";
+import { counted, language, t, whole } from "./words.js";
 
-const FILES = { "grid.xlsx": "Excel", "grid.csv": "CSV", "grid.html": "Web page", "grid.jsonl": "JSON Lines" };
+const FILES = { "grid.xlsx": "Excel", "grid.csv": "CSV", "grid.html": t("Web page"), "grid.jsonl": "JSON Lines" };
 const MOST_TITLES = 1000;
 
 let drawn = null;
@@ -26,7 +27,7 @@ export async function drawGrids(gridId, page) {
 
 function form(page) {
   const questions = el("textarea", { id: "grid-questions", rows: "6", required: true, dir: "auto", maxlength: "200000" });
-  const docs = el("input", { id: "grid-docs", type: "text", autocomplete: "off", dir: "auto", placeholder: "all of them" });
+  const docs = el("input", { id: "grid-docs", type: "text", autocomplete: "off", dir: "auto", placeholder: t("all of them") });
   const problem = el("div");
   const submit = async (event) => {
     event.preventDefault();
@@ -44,18 +45,19 @@ function form(page) {
   const node = el(
     "form",
     { class: "grid-form", on: { submit } },
-    el("label", { for: "grid-questions" }, "Questions, one on each line"),
+    el("label", { for: "grid-questions" }, t("Questions, one on each line")),
     questions,
-    el("label", { for: "grid-docs" }, "Documents: ids, or patterns such as papers/*.pdf"),
+    el("label", { for: "grid-docs" }, t("Documents: ids, or patterns such as papers/*.pdf")),
     docs,
-    el("p", { class: "buttons" }, el("button", { type: "submit", class: "main" }, "Make the grid")),
+    el("p", { class: "buttons" }, el("button", { type: "submit", class: "main" }, t("Make the grid"))),
     problem,
   );
   return node;
 }
 
 function sizeOf(job) {
-  return `${counted(job.documents, "document", "documents")}, ${counted(job.questions, "question", "questions")}`;
+  const documents = counted(job.documents, "{count} document", "{count} documents");
+  return `${documents}, ${counted(job.questions, "{count} question", "{count} questions")}`;
 }
 
 async function drawEarlier(page) {
@@ -64,11 +66,11 @@ async function drawEarlier(page) {
     const { grids } = await call("GET", "/grids", { query: { limit: 10 } });
     if (following !== null || !grids.length) return;
     const items = grids.map((job) => {
-      const name = `${sizeOf(job)}, ${new Date(job.created).toLocaleString("en")}`;
-      const state = job.state === "done" ? null : el("span", { class: "fine" }, ` ${job.state}`);
+      const name = `${sizeOf(job)}, ${new Date(job.created).toLocaleString(language)}`;
+      const state = job.state === "done" ? null : el("span", { class: "fine" }, ` ${t(job.state)}`);
       return el("li", {}, button(name, () => page.show(job.id), { class: "linklike" }), state);
     });
-    fill(place, el("h2", {}, "Earlier grids"), el("ul", { class: "grid-list" }, items));
+    fill(place, el("h2", {}, t("Earlier grids")), el("ul", { class: "grid-list" }, items));
   } catch (error) {
     fill(place, problemBox(error, () => drawEarlier(page)));
   }
@@ -76,9 +78,9 @@ async function drawEarlier(page) {
 
 async function drawGrid(gridId, page) {
   const place = byId("grid-result");
-  const bar = el("progress", { "aria-label": "Finished cells" });
-  const words = el("p", { class: "fine", role: "status" }, "Waiting for its turn …");
-  const stop = button("Stop", () => removeGrid(gridId, page));
+  const bar = el("progress", { "aria-label": t("Finished cells") });
+  const words = el("p", { class: "fine", role: "status" }, t("Waiting for its turn …"));
+  const stop = button(t("Stop"), () => removeGrid(gridId, page));
   fill(place, el("div", { class: "grid-progress" }, bar, words, stop));
   try {
     const first = await call("GET", `/grids/${encodeURIComponent(gridId)}`);
@@ -92,7 +94,7 @@ async function drawGrid(gridId, page) {
     const controls = sifters(cells);
     fill(place, head(job, cells, page), sifting(controls), scrolled(drawnTable));
     setUpTable(drawnTable, controls);
-    say(`The grid is finished: ${summary(cells)}.`);
+    say(t("The grid is finished: {cells}.", { cells: summary(cells) }));
   } catch (error) {
     if (following === gridId) fill(place, problemBox(error, () => drawGrid(gridId, page)));
   }
@@ -102,8 +104,9 @@ function progress(job, bar, words) {
   if (job.state !== "running") return;
   bar.max = job.total;
   bar.value = job.done;
-  const left = job.seconds_left === null ? "" : `, about ${waiting(Math.max(1, Math.round(job.seconds_left)))} left`;
-  words.textContent = `${job.done.toLocaleString("en")} of ${counted(job.total, "cell", "cells")}${left}`;
+  const told = counted(job.total, "{done} of {count} cell", "{done} of {count} cells", { done: whole(job.done) });
+  const time = job.seconds_left === null ? "" : waiting(Math.max(1, Math.round(job.seconds_left)));
+  words.textContent = time ? t("{done}, about {time} left", { done: told, time }) : told;
 }
 
 async function removeGrid(gridId, page) {
@@ -123,7 +126,7 @@ function kinds(cells) {
 }
 
 function summary(cells) {
-  return kinds(cells).map(([kind, number]) => `${number.toLocaleString("en")} ${kind}`).join(", ");
+  return kinds(cells).map(([kind, number]) => `${whole(number)} ${t(kind)}`).join(", ");
 }
 
 function head(job, cells, page) {
@@ -132,13 +135,13 @@ function head(job, cells, page) {
     "div",
     { class: "grid-head" },
     el("h2", {}, sizeOf(job)),
-    el("p", { class: "fine" }, `${summary(cells)}. Select a cell to read it in its document.`),
+    el("p", { class: "fine" }, t("{cells}. Select a cell to read it in its document.", { cells: summary(cells) })),
     el(
       "div",
-      { class: "buttons", role: "group", "aria-label": "Download as" },
-      el("span", { class: "fine" }, "Download"),
+      { class: "buttons", role: "group", "aria-label": t("Download as") },
+      el("span", { class: "fine" }, t("Download")),
       files,
-      button("All grids", () => page.show(null), { class: "quiet" }),
+      button(t("All grids"), () => page.show(null), { class: "quiet" }),
     ),
   );
 }
@@ -160,9 +163,15 @@ function sifters(cells) {
   return {
     find: el("input", { type: "search", autocomplete: "off", dir: "auto" }),
     questions: el("input", { type: "search", autocomplete: "off", dir: "auto" }),
-    kind: el("select", {}, el("option", { value: "" }, "all"), kinds(cells).map(([kind]) => el("option", {}, kind))),
+    kind: el(
+      "select",
+      {},
+      el("option", { value: "" }, t("all")),
+      kinds(cells).map(([kind]) => el("option", { value: kind }, t(kind))),
+    ),
     least: el("input", { type: "number", min: "0", max: "100", step: "5", value: "0" }),
     shown: el("output", { class: "fine" }),
+    told: (left, rows) => counted(rows, "{left} of {count} document", "{left} of {count} documents", { left, count: rows }),
   };
 }
 
@@ -170,35 +179,35 @@ function sifting(controls) {
   const label = (words, control, unit = "") => el("label", {}, `${words} `, control, unit);
   return el(
     "div",
-    { class: "grid-sift", role: "group", "aria-label": "Filter the table" },
-    label("Find", controls.find),
-    label("Questions", controls.questions),
-    label("Cells", controls.kind),
-    label("Confidence at least", controls.least, " %"),
+    { class: "grid-sift", role: "group", "aria-label": t("Filter the table") },
+    label(t("Find"), controls.find),
+    label(t("Questions"), controls.questions),
+    label(t("Cells"), controls.kind),
+    label(t("Confidence at least"), controls.least, " %"),
     controls.shown,
   );
 }
 
 function scrolled(node) {
-  return el("div", { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": "Table of quotes" }, node);
+  return el("div", { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": t("Table of quotes") }, node);
 }
 
 function table(cells, page) {
   const questions = new Map(cells.map((cell) => [cell.question_id, cell.question]));
   const rows = Map.groupBy ? Map.groupBy(cells, (cell) => cell.doc_id) : grouped(cells);
   const sorter = (words, title) => el("th", { scope: "col" }, el("button", { type: "button", title, dir: "auto" }, words));
-  const heads = [...questions.values()].map((question) => sorter(question, "Sort by confidence"));
+  const heads = [...questions.values()].map((question) => sorter(question, t("Sort by confidence")));
   const lines = [...rows].map(([docId, row]) => {
     const found = new Map(row.map((cell) => [cell.question_id, cell]));
     const drawnCells = [...questions.keys()].map((id) => cellOf(found.get(id), page));
     return el("tr", {}, el("th", { scope: "row" }, titleOf(docId)), drawnCells);
   });
-  const words = "Documents in rows, questions in columns. The arrow keys move between cells.";
+  const words = t("Documents in rows, questions in columns. The arrow keys move between cells.");
   return el(
     "table",
     { class: "grid" },
     el("caption", { class: "unseen" }, words),
-    el("thead", {}, el("tr", {}, sorter("Document", "Sort by name"), heads)),
+    el("thead", {}, el("tr", {}, sorter(t("Document"), t("Sort by name")), heads)),
     el("tbody", {}, lines),
   );
 }
@@ -213,10 +222,11 @@ function cellOf(cell, page) {
   if (!cell) return el("td");
   const quote = cell.answer_sentences[0] ?? cell.nearest[0] ?? null;
   const stated = cell.cell === "stated";
-  const sure = `${Math.round(100 * cell.confidence)} %`;
-  const where = quote?.page ? `page ${quote.page}, ${sure}` : sure;
-  const words = quote ? el("span", { class: "grid-words", dir: "auto" }, cell.cell === "not stated" ? "nearest: " : "", shown(quote)) : null;
-  const inside = [stated ? null : el("em", {}, cell.cell), words, el("small", {}, where)];
+  const sure = t("{number} %", { number: Math.round(100 * cell.confidence) });
+  const where = quote?.page ? `${t("page {page}", { page: quote.page })}, ${sure}` : sure;
+  const near = cell.cell === "not stated" ? `${t("nearest:")} ` : "";
+  const words = quote ? el("span", { class: "grid-words", dir: "auto" }, near, shown(quote)) : null;
+  const inside = [stated ? null : el("em", {}, t(cell.cell)), words, el("small", {}, where)];
   const band = stated ? `band-${Math.min(9, Math.floor(10 * cell.confidence))}` : "absent";
   const attributes = { class: band, "data-kind": cell.cell, "data-confidence": cell.confidence };
   if (!quote) return el("td", attributes, inside);

@@ -3,9 +3,10 @@
 import { call, documentPath, finished } from "./api.js";
 import { documentsPage } from "./catalog.js";
 import { confirmed } from "./dialogs.js";
-import { button, counted, el, fill, foreign, say, toast, worded } from "./dom.js";
+import { button, el, fill, foreign, say, toast, worded } from "./dom.js";
 import { inWords, problemBox, sentence } from "./problem.js";
 import { badge } from "./quote.js";
+import { counted, t } from "./words.js";
 
 const PAGE = 100;
 
@@ -14,11 +15,11 @@ export async function drawLibrary(node, { may, removed, askIn }) {
   try {
     const first = await documentsPage({ after: null, limit: PAGE });
     const list = el("ul", { class: "documents" }, rows(first.documents, { may, removed, askIn }));
-    const total = counted(first.total, "document", "documents");
+    const total = counted(first.total, "{count} document", "{count} documents");
     const count = el("p", { class: "fine", tabindex: "-1", id: "library-count" }, total);
     const more = el("div");
     offerMore(more, first.next, list, { may, removed, askIn });
-    fill(node, el("h2", {}, "In the index"), count, list, more);
+    fill(node, el("h2", {}, t("In the index")), count, list, more);
   } catch (error) {
     fill(node, problemBox(error, () => drawLibrary(node, { may, removed, askIn })));
   }
@@ -28,7 +29,7 @@ function offerMore(place, next, list, options) {
   if (next === null) return fill(place);
   fill(
     place,
-    button("More documents", async () => {
+    button(t("More documents"), async () => {
       try {
         const page = await documentsPage({ after: next, limit: PAGE });
         const fresh = rows(page.documents, options);
@@ -49,34 +50,36 @@ function rows(documents, options) {
 function row(one, { may, removed, askIn }) {
   const title = one.title ?? one.doc_id;
   const status = el("p", { class: "fine", role: "status" });
-  const remove = may ? button("Remove", () => removeIt(), { class: "quiet", "aria-label": `Remove ${title}` }) : null;
-  const ask = button("Ask here", () => askIn(one.doc_id), { class: "quiet", "aria-label": `Ask within ${title}` });
-  const replaced = one.superseded_by.length ? el("span", { class: "badge old" }, "superseded in part or whole") : null;
+  const remove = may ? button(t("Remove"), () => removeIt(), { class: "quiet", "aria-label": t("Remove {title}", { title }) }) : null;
+  const ask = button(t("Ask here"), () => askIn(one.doc_id), { class: "quiet", "aria-label": t("Ask within {title}", { title }) });
+  const replaced = one.superseded_by.length ? el("span", { class: "badge old" }, t("superseded in part or whole")) : null;
   const facts = [
     one.document_type ? worded(one.document_type) : null,
     one.format,
-    one.pages ? counted(one.pages, "page", "pages") : null,
-    counted(one.sentences, "sentence", "sentences"),
-    one.effective_date ? `in effect ${one.effective_date}` : null,
+    one.pages ? counted(one.pages, "{count} page", "{count} pages") : null,
+    counted(one.sentences, "{count} sentence", "{count} sentences"),
+    one.effective_date ? t("in effect {day}", { day: one.effective_date }) : null,
   ].filter(Boolean);
 
   async function removeIt() {
     const sure = await confirmed({
-      title: "Remove this document?",
+      title: t("Remove this document?"),
       name: title,
       text:
-        " leaves the index, with what was uploaded of it. Answers can no longer quote it. If it came from a folder " +
-        "rather than an upload, its file stays there, and the next ingest of that folder brings it back.",
-      yes: "Remove",
+        " " +
+        t(
+          "leaves the index, with what was uploaded of it. Answers can no longer quote it. If it came from a folder rather than an upload, its file stays there, and the next ingest of that folder brings it back.",
+        ),
+      yes: t("Remove"),
     });
     if (!sure) return remove.focus();
     remove.disabled = true;
-    status.textContent = "Removing …";
+    status.textContent = t("Removing …");
     try {
       const { notes } = await finished(await call("DELETE", documentPath(one.doc_id)), (now) => {
-        status.textContent = now.state === "queued" ? "Waiting for its turn …" : "Removing …";
+        status.textContent = now.state === "queued" ? t("Waiting for its turn …") : t("Removing …");
       });
-      toast([`Removed: ${title}`, ...notes.map(sentence)].join(". "));
+      toast([t("Removed: {title}", { title }), ...notes.map(sentence)].join(". "));
       await removed(one.doc_id);
       document.getElementById("library-count")?.focus();
     } catch (error) {

@@ -4,6 +4,7 @@ import { call, documentPath } from "./api.js";
 import { el, fill, foreign } from "./dom.js";
 import { problemBox } from "./problem.js";
 import { shaOf } from "./state.js";
+import { t, tNodes } from "./words.js";
 
 const WIDTH = 1200;
 
@@ -27,24 +28,26 @@ export function pageImages(span, { changed }) {
   const under = new AbortController();
 
   async function draw(figure, page) {
-    fill(figure, el("p", { class: "loading" }, `Drawing page ${page.number} …`));
+    fill(figure, el("p", { class: "loading" }, t("Drawing page {page} …", { page: page.number })));
     try {
       const path = documentPath(span.doc_id, `/pages/${page.number}`);
       const query = { width: WIDTH, sha256: shaOf(span) };
       const picture = await call("GET", path, { query, signal: under.signal, as: "blob" });
       if (under.signal.aborted) return;
       urls.push(URL.createObjectURL(picture));
-      const alt = `Page ${page.number} of ${span.title ?? span.doc_id}, with the quote outlined`;
+      const about = { page: page.number, title: span.title ?? span.doc_id };
+      const alt = t("Page {page} of {title}, with the quote outlined", about);
       const image = el("img", { src: urls.at(-1), alt });
       const sheet = el("div", { class: "sheet" }, image, page.boxes.map((box) => boxOver(box, page)));
-      const caption = el("figcaption", { class: "fine" }, `Page ${page.number}. The quote: “`, foreign(span.quote), "”");
+      const inCaption = { page: String(page.number), quote: foreign(span.quote) };
+      const caption = el("figcaption", { class: "fine" }, tNodes("Page {page}. The quote: “{quote}”", inCaption));
       fill(figure, sheet, caption);
       await image.decode();
       sheet.querySelector(".box")?.scrollIntoView({ block: "center" });
     } catch (error) {
       if (error.name === "AbortError" || under.signal.aborted) return;
       if (error.code === "document-changed") return changed();
-      if (error.status === undefined) return fill(figure, el("p", {}, "The picture of the page cannot be shown."));
+      if (error.status === undefined) return fill(figure, el("p", {}, t("The picture of the page cannot be shown.")));
       fill(figure, problemBox(error, () => draw(figure, page)));
     }
   }

@@ -1,8 +1,9 @@
 // One quoted sentence: the words first, then where they stand and what they are worth.
 
-import { titled } from "./catalog.js";
+import { facetName, nameOf, titled } from "./catalog.js";
 import { copyMenu } from "./copy.js";
 import { button, el, foreign, worded } from "./dom.js";
+import { fixed, t, tNodes } from "./words.js";
 
 export function bar(value, { name, text }) {
   const part = Math.max(0, Math.min(1, value));
@@ -80,7 +81,7 @@ export function quoted(quote, { href, open }) {
       class: "open",
       href,
       draggable: "false",
-      title: "Read it in its document",
+      title: t("Read it in its document"),
       on: {
         click: (event) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -97,18 +98,18 @@ export function quoted(quote, { href, open }) {
 
 export function sectionPath(section) {
   const steps = section.flatMap((heading, i) => [i ? " › " : null, foreign(heading)]);
-  return steps.length ? el("span", { class: "section" }, el("span", { class: "unseen" }, "Section "), steps) : null;
+  return steps.length ? el("span", { class: "section" }, el("span", { class: "unseen" }, `${t("Section")} `), steps) : null;
 }
 
 // `guessed`: the type was read from the document's own title, and nobody has confirmed it.
 export function badge(authority, guessed = false) {
   if (!authority) return null;
-  const title = guessed ? "Read from the title of the document; nobody has confirmed it." : null;
-  return el("span", { class: `badge ${authority}`, title }, guessed ? `${authority}, guessed` : authority);
+  const title = guessed ? t("Read from the title of the document; nobody has confirmed it.") : null;
+  return el("span", { class: `badge ${authority}`, title }, guessed ? t("{authority}, guessed", { authority: t(authority) }) : t(authority));
 }
 
 export function since(day) {
-  return day ? el("span", { class: "since" }, "in effect ", el("time", { datetime: day }, day)) : null;
+  return day ? el("span", { class: "since" }, tNodes("in effect {day}", { day: el("time", { datetime: day }, day) })) : null;
 }
 
 export function titleOf(docId, name = null) {
@@ -120,14 +121,15 @@ export function titleOf(docId, name = null) {
 function tagList(quote) {
   const tags = Object.entries(quote.all_tags ?? {}).flatMap(([facet, values]) => values.map((value) => [facet, value]));
   if (!tags.length) return null;
-  const named = (facet) => el("span", { class: "facet" }, `${worded(facet)} `);
-  const items = tags.map(([facet, value]) => el("li", {}, named(facet), foreign(value)));
-  return el("ul", { class: "tags", "aria-label": "Tags" }, items);
+  const named = (facet) => el("span", { class: "facet" }, `${facetName(facet)} `);
+  const items = tags.map(([facet, value]) => el("li", {}, named(facet), foreign(nameOf(value) ?? value)));
+  return el("ul", { class: "tags", "aria-label": t("Tags") }, items);
 }
 
 // What a rule that is no longer in force begins with; its successor follows.
 export function replacedBy(section) {
-  return [el("strong", {}, "Superseded. "), ...(section ? [foreign(section), " is replaced by "] : ["Replaced by "])];
+  const what = section ? tNodes("{section} is replaced by", { section: foreign(section) }) : [t("Replaced by")];
+  return [el("strong", {}, `${t("Superseded.")} `), ...what, " "];
 }
 
 export function replaced(quote, askWithin) {
@@ -139,7 +141,7 @@ export function replaced(quote, askWithin) {
       replacedBy(section),
       successor,
       ". ",
-      el("span", { class: "fine" }, "Select it to ask there."),
+      el("span", { class: "fine" }, t("Select it to ask there.")),
     );
   });
 }
@@ -147,7 +149,7 @@ export function replaced(quote, askWithin) {
 function ocrNote(quote) {
   if (quote.ocr_confidence === null || quote.ocr_confidence === undefined) return null;
   const sure = Math.round(100 * quote.ocr_confidence);
-  const words = `Read from a picture of the page: the recogniser was ${sure} % sure. Compare with the page.`;
+  const words = t("Read from a picture of the page: the recogniser was {sure} % sure. Compare with the page.", { sure });
   return el("p", { class: "fine ocr" }, words);
 }
 
@@ -161,7 +163,7 @@ function meta(quote) {
       { class: "source" },
       el("cite", {}, foreign(quote.label, { class: "foreign doc-title" })),
       badge(quote.authority, quote.authority_guessed),
-      quote.role === "context" && !quote.why ? el("span", { class: "badge context" }, "context") : null,
+      quote.role === "context" && !quote.why ? el("span", { class: "badge context" }, t("context")) : null,
     ),
     el(
       "p",
@@ -173,13 +175,13 @@ function meta(quote) {
 }
 
 function score(value) {
-  const text = value.toFixed(2);
-  const shown = bar(value, { name: "Score", text: `score ${text}` });
+  const text = fixed(value);
+  const shown = bar(value, { name: t("Score"), text: t("score {value}", { value: text }) });
   return el("span", { class: "score" }, shown, el("span", { "aria-hidden": "true" }, text));
 }
 
 function place(quote) {
-  const label = el("span", { class: "unseen" }, "Place ");
+  const label = el("span", { class: "unseen" }, `${t("Place")} `);
   return el("span", { class: "place" }, label, foreign(quote.doc_id), ` ${quote.start}–${quote.end}`);
 }
 
@@ -195,11 +197,11 @@ function withoutLead(one, quote) {
 // What a companion is to its quote: another item of its list, a clause from elsewhere, or a sentence beside it.
 function readWith(one, quote) {
   const note = (...words) => el("p", { class: "fine" }, words);
-  if (sameLead(one, quote)) return note("In the same list:");
+  if (sameLead(one, quote)) return note(t("In the same list:"));
   if (one.doc_id !== quote.doc_id || one.section.join("\n") !== quote.section.join("\n")) {
-    return note("Read with ", sectionPath(one.section) ?? foreign(one.doc_id), ":");
+    return note(...tNodes("Read with {place}:", { place: sectionPath(one.section) ?? foreign(one.doc_id) }));
   }
-  return note(`Read with what ${one.start < quote.start ? "stands before" : "follows"} it:`);
+  return note(one.start < quote.start ? t("Read with what stands before it:") : t("Read with what follows it:"));
 }
 
 // A link that opens a place in the reader.
@@ -221,7 +223,7 @@ function alsoIn(quote, page) {
     const named = one.doc_id === quote.doc_id ? name : `${one.doc_id}, ${name}`;
     return [i ? ", " : null, placeLink(one, named, page)];
   });
-  return el("p", { class: "fine also" }, "Also in ", links.flat());
+  return el("p", { class: "fine also" }, tNodes("Also in {places}", { places: links.flat() }));
 }
 
 // `page` gives what a quote can do: `hrefOf(quote)`, `open(quote, link)`, `askWithin(docId)`, and `receipt()` of its answer.

@@ -7,6 +7,7 @@ import { pageImages } from "./pages.js";
 import { problemBox } from "./problem.js";
 import { badge, replacedBy, sectionPath, since, titleOf } from "./quote.js";
 import { shaOf } from "./state.js";
+import { t } from "./words.js";
 
 const AROUND = 800;
 const MOST = 20000;
@@ -79,7 +80,7 @@ async function load(place, around) {
   under = new AbortController();
   const { signal } = under;
   const body = byId("reader-body");
-  if (around === AROUND) fill(body, el("p", { class: "loading" }, "Opening the document …"));
+  if (around === AROUND) fill(body, el("p", { class: "loading" }, t("Opening the document …")));
   const query = { start: place.start, end: place.end, around, ...(place.sha ? { sha256: place.sha } : {}) };
   try {
     const span = await call("GET", documentPath(place.doc, "/span"), { query, signal });
@@ -97,17 +98,17 @@ async function load(place, around) {
 function changed(docId) {
   images?.release();
   images = null;
-  const words = "This document was replaced after it was cited. What stands at this place now may be other words.";
-  const again = button("Ask again", () => onAskAgain(docId), { class: "main" });
-  say(`The document has changed. ${words}`);
+  const words = t("This document was replaced after it was cited. What stands at this place now may be other words.");
+  const again = button(t("Ask again"), () => onAskAgain(docId), { class: "main" });
+  say(`${t("The document has changed")}. ${words}`);
   fill(
     byId("reader-body"),
     el(
       "div",
       { class: "notice problem" },
-      el("h2", {}, "The document has changed"),
+      el("h2", {}, t("The document has changed")),
       el("p", {}, words),
-      el("p", {}, "Ask again to see what it says today."),
+      el("p", {}, t("Ask again to see what it says today.")),
       el("p", { class: "buttons" }, again),
     ),
   );
@@ -118,10 +119,10 @@ function draw(span, place, around) {
   images?.release();
   images = null;
   const text = textView(span, place, around);
-  const region = { class: "reader-view", tabindex: "0", role: "region", "aria-label": "The document around the quote" };
+  const region = { class: "reader-view", tabindex: "0", role: "region", "aria-label": t("The document around the quote") };
   const view = el("div", region, text);
   fill(byId("reader-body"), about(span), span.pages.length ? switcher(span, view, text) : null, view);
-  say(`Opened at the quote in ${span.title ?? span.doc_id}.`);
+  say(t("Opened at the quote in {title}.", { title: span.title ?? span.doc_id }));
   text.querySelector("mark")?.scrollIntoView({ block: "center" });
 }
 
@@ -140,7 +141,7 @@ function about(span) {
       badge(span.authority, span.authority_guessed),
       span.document_type ? el("span", { class: "kind" }, foreign(worded(span.document_type))) : null,
       since(span.effective_date),
-      span.page ? el("span", { class: "page" }, `page ${span.page}`) : null,
+      span.page ? el("span", { class: "page" }, t("page {page}", { page: span.page })) : null,
     ),
     el("p", { class: "where" }, sectionPath(span.section)),
     copyMenu(quote),
@@ -159,7 +160,7 @@ function lines(text) {
 function textView(span, place, around) {
   const more = (truncated, words) => {
     if (!truncated) return null;
-    if (around >= MOST) return el("p", { class: "fine" }, "The document goes on; no more is shown around a quote.");
+    if (around >= MOST) return el("p", { class: "fine" }, t("The document goes on; no more is shown around a quote."));
     return button(words, () => load(place, Math.min(MOST, around * GROWS)), { class: "more" });
   };
   const table = /(^|\n)\s*\|[^\n]*$/.test(span.before) || /^\s*\|/.test(span.quote);
@@ -167,9 +168,9 @@ function textView(span, place, around) {
   return el(
     "div",
     { class: "reader-text" },
-    more(span.truncated_before, "More above"),
+    more(span.truncated_before, t("More above")),
     el("div", { class: "doc-text foreign", dir: "auto" }, lines(span.before), mark, lines(span.after)),
-    more(span.truncated_after, "More below"),
+    more(span.truncated_after, t("More below")),
   );
 }
 
@@ -183,9 +184,9 @@ function switcher(span, view, text) {
     fill(view, page ? images.node : text);
     if (!page) text.querySelector("mark").scrollIntoView({ block: "center" });
   };
-  buttons.text = button("Text", () => choose(false));
-  buttons.page = button("Page", () => choose(true));
-  const group = el("div", { class: "switch", role: "group", "aria-label": "Show as" }, buttons.text, buttons.page);
+  buttons.text = button(t("Text"), () => choose(false));
+  buttons.page = button(t("Page"), () => choose(true));
+  const group = el("div", { class: "switch", role: "group", "aria-label": t("Show as") }, buttons.text, buttons.page);
   choose(prefersPage);
   return group;
 }

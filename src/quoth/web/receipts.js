@@ -1,17 +1,18 @@
 // Receipts: what became of the quotes of a saved receipt in the documents as they are now.
 
 import { call } from "./api.js";
-import { bullets, byId, counted, el, fill, foreign, say } from "./dom.js";
+import { bullets, byId, el, fill, foreign, say } from "./dom.js";
 import { problemBox, sentence } from "./problem.js";
 import { placeLink, quoted, replaced, titleOf } from "./quote.js";
+import { counted, t, tNodes } from "./words.js";
 
 const STATES = {
-  exact: "It stands where it stood.",
-  moved: "The same words stand at another place now.",
-  changed: "Its words have changed.",
-  gone: "No document that can be read holds its words any more, and no edited sentence was found.",
-  ambiguous: "Its words stand elsewhere, and nothing tells which place is meant.",
-  unreadable: "Its document cannot be read now.",
+  exact: t("It stands where it stood."),
+  moved: t("The same words stand at another place now."),
+  changed: t("Its words have changed."),
+  gone: t("No document that can be read holds its words any more, and no edited sentence was found."),
+  ambiguous: t("Its words stand elsewhere, and nothing tells which place is meant."),
+  unreadable: t("Its document cannot be read now."),
 };
 
 let under = new AbortController();
@@ -25,7 +26,7 @@ export function drawReceipts(page) {
     checkReceipts([...input.files], page);
     input.value = "";
   });
-  const label = el("label", { for: "receipt-files" }, "Choose receipts, or drop them anywhere on the page");
+  const label = el("label", { for: "receipt-files" }, t("Choose receipts, or drop them anywhere on the page"));
   fill(form, el("div", { class: "drop" }, label, input));
 }
 
@@ -34,8 +35,8 @@ export async function checkReceipts(files, page) {
   under = new AbortController();
   const { signal } = under;
   const place = byId("receipts-result");
-  fill(place, el("p", { class: "loading" }, "Looking for the quotes …"));
-  say("Looking for the quotes …");
+  fill(place, el("p", { class: "loading" }, t("Looking for the quotes …")));
+  say(t("Looking for the quotes …"));
   try {
     const found = [];
     for (const file of files) {
@@ -53,9 +54,10 @@ export async function checkReceipts(files, page) {
 function summary({ file, quotes, refused }) {
   const counts = Object.keys(STATES).map((state) => [quotes.filter((one) => one.outcome === state).length, state]);
   const superseded = [quotes.filter((one) => one.superseded_by.length).length, "superseded"];
-  const told = [...counts, superseded].filter(([count]) => count).map(([count, state]) => `${count} ${state}`);
-  const bad = refused.length ? ` ${counted(refused.length, "receipt is", "receipts are")} refused.` : "";
-  return `${file.name}: ${[counted(quotes.length, "quote", "quotes"), ...told].join(", ")}.${bad}`;
+  const told = [...counts, superseded].filter(([count]) => count).map(([count, state]) => `${count} ${t(state)}`);
+  const refusals = counted(refused.length, "{count} receipt is refused.", "{count} receipts are refused.");
+  const bad = refused.length ? ` ${refusals}` : "";
+  return `${file.name}: ${[counted(quotes.length, "{count} quote", "{count} quotes"), ...told].join(", ")}.${bad}`;
 }
 
 function fileView(found, page) {
@@ -66,7 +68,7 @@ function fileView(found, page) {
     {},
     el("h2", {}, foreign(found.file.name)),
     el("p", { class: "fine" }, foreign(summary(found))),
-    whys.length ? el("div", { class: "notice problem" }, el("h3", {}, "Refused"), bullets(whys)) : null,
+    whys.length ? el("div", { class: "notice problem" }, el("h3", {}, t("Refused")), bullets(whys)) : null,
     el("ol", { class: "quotes" }, quotes.map((one) => el("li", {}, anchored(one, page)))),
   );
 }
@@ -82,12 +84,17 @@ function anchored(one, page) {
     el(
       "p",
       { class: "source" },
-      el("span", { class: `badge ${one.outcome}` }, one.outcome),
+      el("span", { class: `badge ${one.outcome}` }, t(one.outcome)),
       el("span", {}, STATES[one.outcome]),
     ),
     one.why ? el("p", { class: "fine" }, foreign(sentence(one.why))) : null,
     one.places.length > 1 ? el("ul", { class: "fine places" }, links.map((link) => el("li", {}, link))) : null,
-    el("p", { class: "fine" }, "Quoted for “", foreign(one.question), "” from ", foreign(placed(one.was)), nowIn(one) ?? []),
+    el(
+      "p",
+      { class: "fine" },
+      tNodes("Quoted for “{question}” from {place}", { question: foreign(one.question), place: foreign(placed(one.was)) }),
+      nowIn(one) ?? [],
+    ),
   );
 }
 
@@ -97,7 +104,7 @@ function placed({ doc_id, start, end }) {
 
 function nowIn({ outcome, places }) {
   if (places.length !== 1 || outcome === "exact") return null;
-  return [", now in ", titleOf(places[0].doc_id), ` ${places[0].start}–${places[0].end}`];
+  return tNodes(", now in {place}", { place: [titleOf(places[0].doc_id), ` ${places[0].start}–${places[0].end}`] });
 }
 
 function old(one) {
@@ -115,5 +122,5 @@ function found(one, place, page) {
 function edited({ op, a, b }) {
   if (op === "equal") return [`${a} `];
   const named = (tag, name, text) => el(tag, {}, el("span", { class: "unseen" }, `${name}: `), text);
-  return [a ? [named("del", "removed", a), " "] : [], b ? [named("ins", "added", b), " "] : []].flat();
+  return [a ? [named("del", t("removed"), a), " "] : [], b ? [named("ins", t("added"), b), " "] : []].flat();
 }

@@ -1,8 +1,9 @@
 // Recent questions, in this browser only. They can be cleared, and switched off.
 
-import { button, counted, el, fill, foreign, say } from "./dom.js";
+import { button, el, fill, foreign, say } from "./dom.js";
 import { kept } from "./kept.js";
 import { address, countFilters, fromAddress } from "./state.js";
+import { counted, t } from "./words.js";
 
 const LIST = "quoth.recent";
 const OFF = "quoth.recent.off";
@@ -31,24 +32,24 @@ export function drawRecent(node, go) {
   off.addEventListener("change", () => {
     kept.set(OFF, off.checked ? null : "yes");
     if (!off.checked) kept.set(LIST, null);
-    say(off.checked ? "Recent questions are kept in this browser." : "Recent questions are no longer kept.");
+    say(off.checked ? t("Recent questions are kept in this browser.") : t("Recent questions are no longer kept."));
     drawRecent(node, go);
     node.querySelector("#keep-recent").focus();
   });
-  const clear = button("Clear", () => {
+  const clear = button(t("Clear"), () => {
     kept.set(LIST, null);
-    say("Recent questions cleared.");
+    say(t("Recent questions cleared."));
     drawRecent(node, go);
     node.querySelector("#keep-recent").focus();
-  }, { class: "linklike", "aria-label": "Clear recent questions" });
+  }, { class: "linklike", "aria-label": t("Clear recent questions") });
   const items = list.map((one) => {
     const state = fromAddress(one.slice(1));
     const filters = countFilters(state);
     const link = el("a", { href: one, on: { click: (event) => go(event, state) } }, foreign(state.question));
-    const many = filters ? el("span", { class: "fine" }, ` ${counted(filters, "filter", "filters")}`) : null;
+    const many = filters ? el("span", { class: "fine" }, ` ${counted(filters, "{count} filter", "{count} filters")}`) : null;
     return el("li", {}, link, many);
   });
-  const title = el("h2", { id: "recent-title" }, "Recent questions");
+  const title = el("h2", { id: "recent-title" }, t("Recent questions"));
   fill(
     node,
     el(
@@ -56,7 +57,7 @@ export function drawRecent(node, go) {
       { class: "recent", "aria-labelledby": "recent-title" },
       el("div", { class: list.length ? "recent-head" : "unseen" }, title, list.length ? clear : null),
       list.length ? el("ul", {}, items) : null,
-      el("label", { class: "choice fine" }, off, el("span", {}, "Keep recent questions in this browser")),
+      el("label", { class: "choice fine" }, off, el("span", {}, t("Keep recent questions in this browser"))),
     ),
   );
 }

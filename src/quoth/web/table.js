@@ -7,7 +7,7 @@ const opener = (cell) => cell.querySelector("a, button");
 
 // The first column names the documents; a cell of the others has `data-kind` and `data-confidence` unless it is empty.
 // Of `controls`, `find` and `questions` are inputs of words, `kind` is a select, `least` an input of percent, and `shown`
-// is where to say how many rows are left.
+// is where to say how many rows are left, in the words of `told(left, rows)`.
 export function setUpTable(table, controls) {
   const heads = Array.from(table.tHead.rows[0].cells);
   const rows = Array.from(table.tBodies[0].rows);
@@ -25,7 +25,7 @@ export function setUpTable(table, controls) {
   filter(heads, rows, controls);
 }
 
-function filter(heads, rows, { find, questions, kind, least, shown }) {
+function filter(heads, rows, { find, questions, kind, least, shown, told }) {
   const sought = words(find);
   const asked = words(questions);
   const narrowed = kind.value !== "" || Number(least.value) > 0;
@@ -42,7 +42,7 @@ function filter(heads, rows, { find, questions, kind, least, shown }) {
     }
     row.hidden = !holds(row, sought) || (narrowed && !cells.some((cell) => !cell.hidden && fits(cell)));
   }
-  shown.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} documents`;
+  shown.textContent = told(rows.filter((row) => !row.hidden).length, rows.length);
 }
 
 function rank(cell) {

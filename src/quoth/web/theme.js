@@ -19,9 +19,10 @@
 
   function label() {
     const button = document.getElementById("theme");
-    const next = current() === "dark" ? "Light" : "Dark";
-    button.textContent = `◐ ${next}`;
-    button.setAttribute("aria-label", `${next} mode`);
+    const { lightMode, light, darkMode, dark } = button.dataset;
+    const isDark = current() === "dark";
+    button.textContent = `◐ ${isDark ? light : dark}`;
+    button.setAttribute("aria-label", isDark ? lightMode : darkMode);
   }
 
   if (chosen()) root.dataset.theme = chosen();

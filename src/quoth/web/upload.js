@@ -2,8 +2,9 @@
 
 import { documentPath, finished, send } from "./api.js";
 import { facetsNow } from "./catalog.js";
-import { bullets, button, counted, el, fill, foreign, say } from "./dom.js";
+import { bullets, button, el, fill, foreign, say } from "./dom.js";
 import { inWords } from "./problem.js";
+import { counted, fixed, t } from "./words.js";
 
 let numbered = 0;
 
@@ -27,9 +28,9 @@ function typesList() {
 // `arrived()` is called when documents have come; `refused()` when the key may not write.
 export function uploadForm({ arrived, refused }) {
   let rows = [];
-  const list = el("ul", { class: "upload-rows", "aria-label": "Files to upload" });
-  const start = button("Upload", () => sendAll(), { class: "main" });
-  const clear = button("Clear finished", () => {
+  const list = el("ul", { class: "upload-rows", "aria-label": t("Files to upload") });
+  const start = button(t("Upload"), () => sendAll(), { class: "main" });
+  const clear = button(t("Clear finished"), () => {
     rows = rows.filter((row) => row.state !== "done");
     redraw();
   });
@@ -42,9 +43,9 @@ export function uploadForm({ arrived, refused }) {
   const zone = el(
     "div",
     { class: "drop" },
-    el("label", { for: "files" }, "Choose files, or drop them here"),
+    el("label", { for: "files" }, t("Choose files, or drop them here")),
     input,
-    el("p", { class: "fine" }, "Text, Markdown, HTML, PDF, Word. A file with the name of a document replaces it."),
+    el("p", { class: "fine" }, t("Text, Markdown, HTML, PDF, Word. A file with the name of a document replaces it.")),
   );
 
   for (const name of ["dragenter", "dragover"]) {
@@ -64,23 +65,23 @@ export function uploadForm({ arrived, refused }) {
     rows.push(...fresh);
     redraw();
     fresh[0]?.title.input.focus();
-    say(`${counted(fresh.length, "file", "files")} ready to upload.`);
+    say(counted(fresh.length, "{count} file ready to upload.", "{count} files ready to upload."));
   }
 
   function newRow(file) {
     const row = {
       file,
       state: "waiting",
-      id: field("Document id", { value: file.webkitRelativePath || file.name, required: true }),
-      title: field("Title (optional)", {}),
-      type: field("Document type (optional)", { list: "known-types" }),
+      id: field(t("Document id"), { value: file.webkitRelativePath || file.name, required: true }),
+      title: field(t("Title (optional)"), {}),
+      type: field(t("Document type (optional)"), { list: "known-types" }),
       status: el("div", { class: "upload-status" }),
     };
-    const remove = button("Remove", () => {
+    const remove = button(t("Remove"), () => {
       rows = rows.filter((one) => one !== row);
       redraw();
       input.focus();
-    }, { class: "linklike", "aria-label": `Do not upload ${file.name}` });
+    }, { class: "linklike", "aria-label": t("Do not upload {name}", { name: file.name }) });
     row.fields = el("div", { class: "fields" }, row.id.node, row.title.node, row.type.node);
     const size = el("span", { class: "fine" }, sized(file.size));
     row.head = el("div", { class: "upload-head" }, el("strong", {}, foreign(file.name)), size, remove);
@@ -115,25 +116,25 @@ export function uploadForm({ arrived, refused }) {
     row.state = "sending";
     row.fields.hidden = true;
     row.remove.hidden = true;
-    const transfer = progress(`Sending ${row.file.name}`);
+    const transfer = progress(t("Sending {name}", { name: row.file.name }));
     fill(row.status, transfer.node);
-    transfer.words.textContent = "Sending";
+    transfer.words.textContent = t("Sending");
     const query = {};
     if (row.title.input.value.trim()) query.title = row.title.input.value.trim();
     if (row.type.input.value.trim()) query.document_type = row.type.input.value.trim();
     try {
       const job = await send(documentPath(docId), query, row.file, (sent, total) => {
         transfer.shown.value = total ? sent / total : 1;
-        transfer.words.textContent = `Sent ${sized(sent)} of ${sized(total)}`;
+        transfer.words.textContent = t("Sent {sent} of {total}", { sent: sized(sent), total: sized(total) });
       });
-      const reading = progress(`Reading ${row.file.name}`);
+      const reading = progress(t("Reading {name}", { name: row.file.name }));
       fill(row.status, reading.node);
-      say(`${row.file.name} was sent. It is being read.`);
+      say(t("{name} was sent. It is being read.", { name: row.file.name }));
       const end = await finished(job, (now) => watch(reading, now));
       row.state = "done";
-      const ready = el("p", { class: "done" }, "Ready: it can be asked about now.");
+      const ready = el("p", { class: "done" }, t("Ready: it can be asked about now."));
       fill(row.status, ready, end.notes.length ? el("div", { class: "fine" }, bullets(end.notes)) : null);
-      say(`${row.file.name} is ready.`);
+      say(t("{name} is ready.", { name: row.file.name }));
       return true;
     } catch (error) {
       failed(row, error);
@@ -146,24 +147,24 @@ export function uploadForm({ arrived, refused }) {
     row.fields.hidden = false;
     row.remove.hidden = false;
     const words = inWords(error);
-    fill(row.status, el("p", { class: "failed" }, el("strong", {}, "Not uploaded. "), foreign(words)));
-    say(`${row.file.name} was not uploaded. ${words}`);
+    fill(row.status, el("p", { class: "failed" }, el("strong", {}, `${t("Not uploaded.")} `), foreign(words)));
+    say(`${t("{name} was not uploaded.", { name: row.file.name })} ${words}`);
     if (error.status === 403) refused(words);
   }
 
   redraw();
-  const title = el("h2", { id: "upload-title" }, "Add documents");
+  const title = el("h2", { id: "upload-title" }, t("Add documents"));
   return el("section", { class: "upload", "aria-labelledby": "upload-title" }, title, typesList(), zone, list, actions);
 }
 
 function watch({ shown, words }, job) {
   if (job.total) shown.value = job.done / job.total;
   else shown.removeAttribute("value");
-  const counts = job.total ? ` (${job.done} of ${job.total})` : "";
-  words.textContent = job.state === "queued" ? "Waiting for its turn" : `${job.step || "Reading"}${counts}`;
+  const counts = job.total ? ` (${t("{done} of {total}", { done: job.done, total: job.total })})` : "";
+  words.textContent = job.state === "queued" ? t("Waiting for its turn") : `${t(job.step || "Reading")}${counts}`;
 }
 
 function sized(bytes) {
   if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  return bytes < 1_000_000 ? `${fixed(bytes / 1000, 1)} kB` : `${fixed(bytes / 1_000_000, 1)} MB`;
 }

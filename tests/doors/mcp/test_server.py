@@ -27,7 +27,7 @@ from quoth.http.document_catalog import DocumentCatalog
 from quoth.http.guard.api_keys import is_loopback
 from quoth.http.http_faults import client_error, full_error
 from quoth.library import Quoth
-from quoth.mcp import tools
+from quoth.mcp import tool_texts, tools
 from quoth.mcp.server import (
     PAGE,
     ErrorTextOf,
@@ -38,7 +38,8 @@ from quoth.mcp.server import (
     server_for,
     uri_of,
 )
-from quoth.mcp.tools import RetrieveInput, tools_for
+from quoth.mcp.tool_inputs import RetrieveInput
+from quoth.mcp.tools import tools_for
 from quoth.output.json_schema import object_schema
 from quoth.types import Document, Outcome
 
@@ -251,7 +252,7 @@ def test_an_answer_in_words() -> None:
         ocr_confidence=0.87,
     )
     notes = {"warnings": ["The calibration is for another model."]}
-    (said,) = tools.answer_texts(
+    (said,) = tool_texts.answer_texts(
         _outcome(answer_sentences=[_cited(), superseded], unsupported_parts=["gates"], run_notes=notes)
     )
 
@@ -269,14 +270,15 @@ def test_a_follow_up_says_how_it_was_understood(small: SmallCorpus) -> None:
     answer = tools.ask(quoth, {"question": "why?", "previous": [question]})
 
     assert answer["question"] == "why?"
-    assert tools.answer_texts(answer)[0].startswith("Understood as: Why do we sow canola at 2.5 cm into moist soil?\n")
+    (said,) = tool_texts.answer_texts(answer)
+    assert said.startswith("Understood as: Why do we sow canola at 2.5 cm into moist soil?\n")
     assert "understood" not in tools.ask(quoth, {"question": question, "previous": ["How deep?"]})
 
 
 def test_sources_that_disagree_are_both_told() -> None:
     statements = [_cited(authority="binding"), _cited(text="Fences are green.", doc_id="guide.md", page=None)]
     conflict = {"detail": "Two colours are named.", "statements": statements}
-    (said,) = tools.answer_texts(_outcome(conflicts=[conflict]))
+    (said,) = tool_texts.answer_texts(_outcome(conflicts=[conflict]))
 
     assert "Sources disagree: Two colours are named. Report both sides." in said
     assert '- "Fences are green." (guide.md[7:24] · 4 > 4.2)' in said
@@ -296,7 +298,7 @@ def test_sources_that_disagree_are_both_told() -> None:
 def test_an_abstention_in_words(outcome: str, begins: str, shows: str) -> None:
     reason = {"code": "unknown_entity", "detail": "No document mentions Halvorsen."}
     about = {"missing": ["Halvorsen"], "nearest": [_cited(why="It does not mention Halvorsen.")], "outcome": outcome}
-    (said,) = tools.answer_texts(_outcome(abstained=True, answer_sentences=[], reason=reason, **about))
+    (said,) = tool_texts.answer_texts(_outcome(abstained=True, answer_sentences=[], reason=reason, **about))
 
     assert said.startswith(f"{begins}No document mentions Halvorsen.\n\nWithout evidence: Halvorsen")
     assert shows in said

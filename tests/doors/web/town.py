@@ -27,6 +27,13 @@ authority:
   binding_factor: 1.10
   superseded_factor: 0.50
   cap: 1.0
+languages:
+  de:
+    topic:
+      name: Thema
+      values:
+        fences: {synonyms: [Zäune, Zaun]}
+        pools: {synonyms: [Schwimmbecken]}
 """
 
 LONG_WORD = "xylo" * 2500

@@ -27,7 +27,17 @@ from quoth.answer.conflicts.norms import Norm, norms
 from quoth.language.asked_quantities import asked_dimensions, asked_units
 from quoth.language.quantities import COUNT, normalise_numbers, quantities, same_quantity
 from quoth.language.words import POLAR_OPENERS, Compounds, fold, singular
-from quoth.types import Analysis, Conflict, ConflictKind, RegionKind, Sentence, Span, Statement
+from quoth.types import (
+    Analysis,
+    Conflict,
+    ConflictKind,
+    RegionKind,
+    Remark,
+    Sentence,
+    Span,
+    Statement,
+    term,
+)
 
 _ORDER = ("binding", "guidance", "precedent")
 _UNRULED = frozenset({RegionKind.TABLE_ROW, RegionKind.CODE, RegionKind.CAPTION, RegionKind.FOOTNOTE})
@@ -243,25 +253,33 @@ def _both_asked(side: _Side, other: _Side, asked: _AskedNorm) -> bool:
 def _conflict(sides: Sequence[_Side]) -> Conflict:
     kind = ConflictKind.QUANTITY if sides[0].norm.quantity is not None else ConflictKind.PERMISSION
     names = [side.statement.document_name for side in sides]
-    details = [
-        f"{_source(side, alone=names.count(side.statement.document_name) == 1)} says {' '.join(side.says.split())}"
+    details = tuple(
+        Remark(
+            "{source} says {said}",
+            source=_source(side, alone=names.count(side.statement.document_name) == 1),
+            said=" ".join(side.says.split()),
+        )
         for side in sides
-    ]
+    )
     return Conflict(
         kind=kind,
         subject=_subject(sides),
         statements=tuple(side.statement for side in sides),
         says=tuple(side.says for side in sides),
-        detail=f"{', '.join(details)}.",
+        detail=Remark("{details}.", details=details),
     )
 
 
 def _source(side: _Side, *, alone: bool) -> str:
     statement = side.statement
     section = "" if alone or not statement.sentence.section else f", {statement.sentence.section[-1]}"
-    guessed = ", guessed" if statement.authority_guessed else ""
-    authority = f" ({statement.authority}{guessed})" if statement.authority else ""
-    return f"{statement.document_name}{section}{authority}"
+    name = f"{statement.document_name}{section}"
+    if not statement.authority:
+        return name
+    authority = term(statement.authority)
+    if statement.authority_guessed:
+        return Remark("{name} ({authority}, guessed)", name=name, authority=authority)
+    return Remark("{name} ({authority})", name=name, authority=authority)
 
 
 def _subject(sides: Sequence[_Side]) -> str:

@@ -24,6 +24,7 @@ from quoth.stores.embedded.generations import (
     Layout,
     Partition,
     PartitionRecord,
+    document_languages,
     partition_documents,
 )
 from quoth.stores.embedded.sqlite_schema import DATABASE
@@ -46,20 +47,29 @@ def build(connection: sqlite3.Connection, location: Path, info: IndexInfo, *, la
             before = GenerationManifest(old, {}, ())
         records: list[PartitionRecord] = []
         sealed: dict[str, FileEntry] = {}
-        for partition in partition_documents(connection, layout):
+        languages = document_languages(connection, info)
+        for partition in partition_documents(connection, layout, languages=languages):
             record = _take_over(partition, folder, before=before, sealed=sealed)
-            records.append(record or _build_partition(connection, partition, folder, dimension=info.model.dimension))
+            records.append(
+                record
+                or _build_partition(connection, partition, folder, dimension=info.model.dimension, languages=languages)
+            )
         lexical.compose([segment for record in records for segment in record.segments], folder)
         generations.seal(folder, partitions=records, sealed=sealed)
         generations.put_in_place(folder, location, info.generation)
 
 
 def _build_partition(
-    connection: sqlite3.Connection, partition: Partition, folder: Path, *, dimension: int
+    connection: sqlite3.Connection,
+    partition: Partition,
+    folder: Path,
+    *,
+    dimension: int,
+    languages: Mapping[int, str],
 ) -> PartitionRecord:
     sentences = dense.build(connection, partition, folder / partition.folder, dimension=dimension)
     try:
-        segments = lexical.build(connection, partition, folder)
+        segments = lexical.build(connection, partition, folder, languages=languages)
     except ValueError as error:  # tantivy wraps the error of the operating system
         raise unwritable(folder.parent.parent, error) from error
     return PartitionRecord(partition.number, partition.key, sentences, segments)

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from quoth.errors import NoIndex
+from quoth.language.stems import word_language_in, word_languages
 from quoth.protocols import Embedder, Neighbours, Progress
 from quoth.stores import database_rows as rows
 from quoth.stores.database_rows import Row, RowLimits
@@ -30,6 +31,7 @@ from quoth.stores.embedded.derived_indexes import DerivedIndexes
 from quoth.stores.embedded.embedded_writer import EmbeddedWriter
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.embedded.lexical_index import LexicalIndex
+from quoth.stores.query_terms import variants
 from quoth.types import (
     Candidates,
     Document,
@@ -252,7 +254,7 @@ class EmbeddedReader:
     def search(self, query: Query) -> Candidates:
         with reading(self.location):
             limits = self.limits(query.filters)
-            plan = self.lexical.plan(query.terms) if query.terms else None
+            plan = self.lexical.plan(query.terms, self.languages) if query.terms else None
             scores = {} if plan is None else self.lexical.top(plan, query.candidates, limits)
             vector = self.checked(query.vector)
             near = set() if vector is None else self._nearest(vector, query.candidates, limits)
@@ -262,7 +264,7 @@ class EmbeddedReader:
             return self.candidates(found_by, vector, lexical=lambda row, _: scores.get(row, 0.0))
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        return {term: self.lexical.frequency(term) for term in terms}
+        return {term: self.lexical.holding(variants(term, self.languages)) for term in terms}
 
     def document(self, doc_id: str) -> Document | None:
         found = self._rows(f"SELECT {rows.WHOLE} FROM documents WHERE id = ?", _storable(doc_id))
@@ -321,6 +323,18 @@ class EmbeddedReader:
     @property
     def dense(self) -> DenseIndex:
         return self.indexes.dense(self._rebuild)
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        return word_languages(self.info)
+
+    def languages_by_document(self, doc_ids: Collection[str]) -> dict[str, str]:
+        """Return the one of `languages` that each of these documents has."""
+        if len(self.languages) == 1:
+            return dict.fromkeys(doc_ids, self.languages[0])
+        sql = f"SELECT id, json_extract(metadata, '$.language') FROM documents WHERE id {_LISTED}"
+        found = self._rows(sql, json.dumps(sorted(set(doc_ids))))
+        return {doc_id: word_language_in(self.info, tag) for doc_id, tag in found}
 
     def _rebuild(self) -> None:
         derived_indexes.build(self.connection, self.location, self.info, layout=self.layout, previous=0)

@@ -154,7 +154,9 @@ class EmbeddedWriter(WriteTemplate):
         previous = self.old.generation if self.old else 0
         with self._transaction():
             self._replace_documents()
-            documents = self.connection.execute("SELECT id, fingerprint, sentences FROM documents").fetchall()
+            documents = self.connection.execute(
+                "SELECT id, fingerprint, sentences, json_extract(metadata, '$.language') FROM documents"
+            ).fetchall()
             info = self.describe(documents, generation=previous + 1)
             derived_indexes.build(self.connection, self.folder, info, layout=self.layout, previous=previous)
             sqlite_schema.write_info(self.connection, info)

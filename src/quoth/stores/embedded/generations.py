@@ -34,9 +34,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from quoth.errors import IndexBusy
+from quoth.language.stems import STEMS_VERSION, word_language_in, word_languages
 from quoth.language.terms import ANALYSIS_VERSION
 from quoth.machine import sync, usual_mode
 from quoth.stores.database_rows import Row
+from quoth.types import IndexInfo
 
 _log = logging.getLogger(__name__)
 
@@ -263,8 +265,18 @@ class Partition:
         return partition_folder(self.number)
 
 
-def partition_documents(connection: sqlite3.Connection, layout: Layout) -> tuple[Partition, ...]:
-    """Divide the documents that `connection` sees."""
+def document_languages(connection: sqlite3.Connection, info: IndexInfo) -> dict[int, str]:
+    """Return the language of each document by its row, where it is not analysed as English is."""
+    if not any(word_languages(info)):
+        return {}
+    found = connection.execute("SELECT row, json_extract(metadata, '$.language') FROM documents")
+    return {row: code for row, tag in found if (code := word_language_in(info, tag))}
+
+
+def partition_documents(
+    connection: sqlite3.Connection, layout: Layout, *, languages: Mapping[int, str]
+) -> tuple[Partition, ...]:
+    """Divide the documents that `connection` sees. `languages`: see `document_languages`."""
     (sentences,) = connection.execute("SELECT count(*) FROM sentences WHERE embedding IS NOT NULL").fetchone()
     dealt: list[list[tuple[str, int, str]]] = [[] for _ in range(layout.partitions(sentences))]
     for doc_id, row, fingerprint in connection.execute("SELECT id, row, fingerprint FROM documents ORDER BY id"):
@@ -276,7 +288,7 @@ def partition_documents(connection: sqlite3.Connection, layout: Layout) -> tuple
     return tuple(
         Partition(
             number,
-            _key([_makers(with_faiss=faiss), number, len(dealt), documents]),
+            _key([_makers(with_faiss=faiss), number, len(dealt), documents, *_stemmed(documents, languages)]),
             tuple(row for _, row, _ in documents),
             faiss,
         )
@@ -297,6 +309,12 @@ def evidence(connection: sqlite3.Connection, partition: Partition, *, columns: s
 def partition_hash(doc_id: str) -> int:
     """Return the number whose remainder by the number of partitions is the partition of a document."""
     return int.from_bytes(hashlib.sha256(doc_id.encode()).digest()[:8], "big")
+
+
+def _stemmed(documents: Sequence[tuple[str, int, str]], languages: Mapping[int, str]) -> Iterator[object]:
+    """Yield what a key has besides where documents are in languages other than English."""
+    if others := [(row, languages[row]) for _, row, _ in documents if row in languages]:
+        yield STEMS_VERSION, version("PyStemmer"), others
 
 
 def _key(content: object) -> str:

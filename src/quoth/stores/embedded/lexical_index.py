@@ -13,17 +13,17 @@ import shutil
 import sqlite3
 import tempfile
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import tantivy
 
-from quoth.language.terms import index_terms
 from quoth.stores.database_rows import RowLimits, search_text
 from quoth.stores.embedded import generations
 from quoth.stores.embedded.generations import Partition, evidence
-from quoth.stores.query_terms import Variant, asked, stemmer, variants, weigh
+from quoth.stores.query_terms import Variant, asked, stems_of, weigh
 
 FOLDER = "lexical"
 _META = "meta.json"  # tantivy's own list of its segments
@@ -52,14 +52,19 @@ class LexicalHit(NamedTuple):
     address: tuple[int, int]
 
 
-def build(connection: sqlite3.Connection, partition: Partition, folder: Path) -> tuple[Segment, ...]:
-    """Write the segments of the partition's evidence sentences into `folder`; `compose` makes an index of them."""
+def build(
+    connection: sqlite3.Connection, partition: Partition, folder: Path, *, languages: Mapping[int, str]
+) -> tuple[Segment, ...]:
+    """Write the segments of the partition's evidence sentences into `folder`; `compose` makes an index of them.
+
+    `languages` are the languages of documents, by row, where they are not analysed as English is.
+    """
     (folder / FOLDER).mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as apart:
         index = tantivy.Index(_schema(), path=apart, reuse=False)
-        index.register_tokenizer("quoth", stemmer())
+        index.register_tokenizer("quoth", _as_given())
         writer = index.writer(heap_size=_BUDGET, num_threads=1)
-        for document in _documents(connection, partition):
+        for document in _documents(connection, partition, languages):
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
@@ -91,7 +96,15 @@ def _name(segment: Segment) -> str:
     return str(segment["segment_id"]).replace("-", "")
 
 
-def _documents(connection: sqlite3.Connection, partition: Partition) -> Iterator[tantivy.Document]:
+@cache
+def _as_given() -> tantivy.TextAnalyzer:
+    """Take tokens from between spaces: they are stemmed before, each document's by its language."""
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+
+
+def _documents(
+    connection: sqlite3.Connection, partition: Partition, languages: Mapping[int, str]
+) -> Iterator[tantivy.Document]:
     tags = "(SELECT group_concat(t.tag) FROM sentence_tags t WHERE t.sentence = s.row)"
     columns = f"s.row, s.document, {tags}, text, lead_text"
     for row, document_row, tag_ids, text, lead in evidence(connection, partition, columns=columns, join=""):
@@ -100,7 +113,8 @@ def _documents(connection: sqlite3.Connection, partition: Partition) -> Iterator
         document.add_integer("document", document_row)
         for tag_id in tag_ids.split(",") if tag_ids else ():
             document.add_integer("tag", int(tag_id))
-        document.add_text("body", index_terms(search_text(text, lead)))
+        stems = stems_of(search_text(text, lead), languages.get(document_row, ""))
+        document.add_text("body", " ".join(stems))
         yield document
 
 
@@ -130,9 +144,9 @@ class LexicalIndex:
         index.config_reader(reload_policy="manual")  # a generation never changes
         return index
 
-    def plan(self, groups: Sequence[Sequence[str]]) -> LexicalQuery | None:
+    def plan(self, groups: Sequence[Sequence[str]], languages: Sequence[str]) -> LexicalQuery | None:
         """Weigh the words of a question; return None if it has no words to search for."""
-        weighed = [self._weigh(variants) for variants in asked(groups)]
+        weighed = [self._weigh(variants) for variants in asked(groups, languages)]
         if not weighed or self.sentences == 0:
             return None
         return LexicalQuery(sum_of(query for query, _ in weighed), sum(worth for _, worth in weighed))
@@ -154,12 +168,13 @@ class LexicalIndex:
         found = {hit.row: hit.score for hit in self.found(tantivy.Query.boolean_query(both), len(wanted))}
         return {row: share(found.get(row, 0.0), plan.ideal) for row in wanted}
 
-    def frequency(self, term: str) -> int:
-        """Count the sentences that hold every word of `term`."""
-        held = variants(term)
-        if not held or self.sentences == 0:
+    def holding(self, variants: Sequence[Variant]) -> int:
+        """Count the sentences that hold every token of any of `variants`."""
+        if not variants or self.sentences == 0:
             return 0
-        return self._count(sum_of(map(self._all_of, held)))
+        if len(variants) == 1:
+            return self.held(variants[0])  # without a search, for most words
+        return self._count(sum_of(map(self._all_of, variants)))
 
     def within(self, query: tantivy.Query, limits: RowLimits) -> tantivy.Query:
         """Restrict `query` to the sentences within `limits`, without changing scores."""

@@ -91,13 +91,14 @@ def read_info(connection: sqlite3.Connection, location: Path) -> IndexInfo | Non
     if "generation" not in meta:
         return None
     try:
-        model = json.loads(meta["model"])
-        return msgspec.convert({**meta, "model": model}, IndexInfo, strict=False)  # numbers are kept as text
+        parsed = {name: json.loads(meta[name]) for name in ("model", "language_counts") if name in meta}
+        return msgspec.convert(meta | parsed, IndexInfo, strict=False)  # numbers are kept as text
     except (KeyError, ValueError) as error:
         raise IndexDamaged(f"the index at {location} does not describe itself", hint="Ingest again.") from error
 
 
 def write_info(connection: sqlite3.Connection, info: IndexInfo) -> None:
     entries = {name: str(value) for name, value in asdict(info).items()}
-    entries |= {"model": json.dumps(asdict(info.model)), "vectors": "float16"}
+    entries |= {"model": json.dumps(asdict(info.model)), "language_counts": json.dumps(info.language_counts)}
+    entries["vectors"] = "float16"
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", entries.items())

@@ -19,6 +19,7 @@ import psycopg
 from psycopg import sql
 
 from quoth.errors import IndexMismatch
+from quoth.language.stems import word_language
 from quoth.language.terms import ANALYSIS_VERSION
 from quoth.stores.database_rows import PAGE_COLUMNS, PASSAGE_COLUMNS, qualified, search_text
 from quoth.stores.postgres import postgres_rows as rows
@@ -28,6 +29,7 @@ from quoth.stores.postgres.postgres_faults import writing
 from quoth.stores.postgres.postgres_rows import original, restored, sentence_terms, storable
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_search import FEW
+from quoth.stores.query_terms import PER_VERSION, WITH_OTHERS, analysis_version
 from quoth.stores.write_template import WriteTemplate
 from quoth.types import IndexInfo
 
@@ -88,7 +90,9 @@ class PostgresWrite(WriteTemplate):
 
     def _needs_all(self, now: PublishedIndex | None) -> bool:
         """Return whether the write must run alone."""
-        if now is None or now.analysis != ANALYSIS_VERSION or not WriteTemplate.is_described_by(self, now.info):
+        if now is None or now.analysis != analysis_now(self.connection, besides="new_documents"):
+            return True
+        if not WriteTemplate.is_described_by(self, now.info):
             return True
         # Only the owner of a table can index it; until he does (`quoth maintain --reindex`), search goes without.
         indexed = _has_vector_index(self.connection) or not _is_owner(self.connection)
@@ -133,9 +137,7 @@ def _replace(write: PostgresWrite, now: PublishedIndex | None, *, alone: bool) -
     connection.execute("TRUNCATE term_changes")
     _count_terms(connection, "-count(*)", "leaving")
     connection.execute("DELETE FROM documents d USING leaving l WHERE d.name = l.name")
-    other_analysis = now is not None and now.analysis != ANALYSIS_VERSION
-    if other_analysis:
-        analyse_again(connection)
+    other_analysis = now is not None and analyse_again(connection, now.analysis)
     if now is None or (now.vectors, now.info.model.dimension) != (write.vectors, write.model.dimension):
         _make_vector_column(write)
     _insert(connection)
@@ -164,10 +166,12 @@ def _replace(write: PostgresWrite, now: PublishedIndex | None, *, alone: bool) -
 
 def _described(write: PostgresWrite, generation: int) -> PublishedIndex:
     """Describe the content of the open transaction."""
-    found = write.connection.execute("SELECT name, fingerprint, sentences, evidence, tokens FROM documents").fetchall()
-    info = write.describe([(original(row[0]), row[1], row[2]) for row in found], generation=generation)
-    evidence, tokens = sum(row[3] for row in found), sum(row[4] for row in found)
-    return PublishedIndex(info, evidence, tokens, write.vectors, ANALYSIS_VERSION)
+    found = write.connection.execute(
+        "SELECT name, fingerprint, sentences, language, evidence, tokens FROM documents"
+    ).fetchall()
+    info = write.describe([(original(row[0]), *row[1:4]) for row in found], generation=generation)
+    evidence, tokens = sum(row[4] for row in found), sum(row[5] for row in found)
+    return PublishedIndex(info, evidence, tokens, write.vectors, analysis_version(info.languages))
 
 
 def _insert(connection: Connection) -> None:
@@ -249,7 +253,8 @@ def _make_vector_index(connection: Connection, vectors: str) -> None:
 
 _BATCH = 2000
 _NEXT = """
-SELECT id, text, lead_text FROM sentences WHERE key IS NOT NULL AND id > %s ORDER BY id LIMIT %s
+SELECT s.id, s.text, s.lead_text, d.language FROM sentences s JOIN documents d ON d.id = s.document
+WHERE s.key IS NOT NULL AND s.id > %s AND s.document = ANY (%s) ORDER BY s.id LIMIT %s
 """
 _UPDATE = """
 UPDATE sentences s SET terms = n.terms, length = n.length, norm = n.norm
@@ -260,11 +265,28 @@ UPDATE documents d SET tokens = coalesce((SELECT sum(s.length) FROM sentences s 
 """
 
 
-def analyse_again(connection: Connection) -> None:
-    """Write the terms of every sentence again, within the open transaction; the counts of terms are left to others."""
+def analysis_now(connection: Connection, *, besides: str = "") -> int:
+    """Return the version of the words of all documents, and of those of a temporary table."""
+    tables = " UNION ".join(f"SELECT language FROM {table}" for table in filter(None, ("documents", besides)))
+    return analysis_version([restored(tag) or "" for (tag,) in connection.execute(tables)])
+
+
+def analyse_again(connection: Connection, before: int) -> bool:
+    """Write the terms of sentences again that another version made, and return whether there were any.
+
+    The version `before` may have known nothing of languages besides English. This is done within the open transaction;
+    the counts of terms are left to others.
+    """
+    languages = connection.execute("SELECT id, language FROM documents").fetchall() if before != WITH_OTHERS else []
+    english_holds = before % PER_VERSION == ANALYSIS_VERSION
+    documents = [row for row, tag in languages if not english_holds or word_language(restored(tag))]
     last = 0
-    while found := connection.execute(_NEXT, (last, _BATCH)).fetchall():
-        terms = [sentence_terms(search_text(original(text), restored(lead))) for _, text, lead in found]
+    while found := connection.execute(_NEXT, (last, documents, _BATCH)).fetchall():
+        terms = [
+            sentence_terms(search_text(original(text), restored(lead)), restored(tag)) for _, text, lead, tag in found
+        ]
         connection.execute(_UPDATE, ([row[0] for row in found], *map(list, zip(*map(astuple, terms), strict=True))))
         last = found[-1][0]
-    connection.execute(_TOTALS)
+    if documents:
+        connection.execute(_TOTALS)
+    return bool(documents)

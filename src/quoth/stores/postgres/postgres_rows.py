@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from quoth.language.stems import word_language
 from quoth.stores import database_rows as shared
 from quoth.stores.database_rows import Row, to_json
 from quoth.stores.query_terms import asked, norm, stems_of, variants
@@ -77,17 +78,17 @@ def lexeme(stem: str) -> str:
     return "x" + _UNSAFE.sub(lambda found: f"z{ord(found[0]):x}z", stem)
 
 
-def sentence_terms(search_text: str) -> SentenceTerms:
-    """Return the terms of a sentence's search text."""
-    found = [lexeme(stem) for stem in stems_of(search_text)]
+def sentence_terms(search_text: str, language: str | None) -> SentenceTerms:
+    """Return the terms of a sentence's search text, by the language of its document."""
+    found = [lexeme(stem) for stem in stems_of(search_text, word_language(language))]
     return SentenceTerms(" ".join(_fitting(found)), len(found), norm(len(found)))
 
 
-def query_lexemes(groups: Sequence[Sequence[str]]) -> QueryLexemes | None:
+def query_lexemes(groups: Sequence[Sequence[str]], languages: Sequence[str]) -> QueryLexemes | None:
     """Return the words of a question; None if it has no words to search for."""
     rows = QueryLexemes([], [], [])
     variant_number = 0
-    for number, group in enumerate(asked(groups)):
+    for number, group in enumerate(asked(groups, languages)):
         for variant in group:
             rows.groups.extend([number] * len(variant))
             rows.variants.extend([variant_number] * len(variant))
@@ -96,9 +97,9 @@ def query_lexemes(groups: Sequence[Sequence[str]]) -> QueryLexemes | None:
     return rows if rows.groups else None
 
 
-def term_query(term: str) -> str | None:
+def term_query(term: str, languages: Sequence[str]) -> str | None:
     """A tsquery for the sentences that hold every word of `term`; None where it has no word."""
-    held = ["(" + " & ".join(map(lexeme, variant)) + ")" for variant in variants(term)]
+    held = ["(" + " & ".join(map(lexeme, variant)) + ")" for variant in variants(term, languages)]
     return " | ".join(held) or None
 
 
@@ -159,7 +160,11 @@ def document_row(split: SplitDocument, terms: list[SentenceTerms | None]) -> Row
 
 def terms_of(split: SplitDocument) -> list[SentenceTerms | None]:
     """Return the terms of each sentence; None if it is not evidence."""
-    return [sentence_terms(sentence.search_text) if sentence.kind.evidence else None for sentence in split.sentences]
+    language = split.document.metadata.language
+    return [
+        sentence_terms(sentence.search_text, language) if sentence.kind.evidence else None
+        for sentence in split.sentences
+    ]
 
 
 def sentence_row(ordinal: int, sentence: Sentence, *, terms: SentenceTerms | None, model: ModelIdentity) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import astuple, dataclass
 from functools import cache
 from importlib.resources import files
@@ -10,11 +11,11 @@ import psycopg
 from psycopg import errors, sql
 
 from quoth.errors import IndexFault, IndexMismatch
-from quoth.language.terms import ANALYSIS_VERSION
 from quoth.stores.database_rows import Row, refused_files
 from quoth.stores.postgres import postgres_faults as faults
 from quoth.stores.postgres.postgres_connections import Connection, Connections
 from quoth.stores.postgres.postgres_rows import original, storable
+from quoth.stores.query_terms import analysis_version
 from quoth.stores.write_template import FORMAT
 from quoth.types import IndexInfo, ModelIdentity, Refused, StoredDocument
 
@@ -151,7 +152,7 @@ def pgvector_version(connection: Connection) -> str | None:
 
 _COLUMNS = (
     "generation, digest, model_name, model_revision, model_precision, dimension, profile_name, profile_source, "
-    "documents, sentences, evidence, tokens, vectors, analysis"
+    "documents, sentences, evidence, tokens, vectors, analysis, languages"
 )
 
 
@@ -191,17 +192,20 @@ def parse_published(location: str, row: Row | None) -> PublishedIndex | None:
     if generation == 0:
         return None
     model, (profile, source), counts = ModelIdentity(*rest[:4]), rest[4:6], rest[6:8]
-    evidence, tokens, vectors, analysis = rest[8:]
-    info = IndexInfo(FORMAT, generation, digest, model, original(profile), original(source), *counts)
+    evidence, tokens, vectors, analysis, languages = rest[8:]
+    named = (original(profile), original(source))
+    by_language = tuple((code, count) for code, count in languages)
+    info = IndexInfo(FORMAT, generation, digest, model, *named, counts[0], counts[1], by_language)
     return PublishedIndex(info, evidence, tokens, vectors, analysis)
 
 
 def check_analysis(location: str, published: PublishedIndex) -> None:
     """Raise `IndexMismatch` if another version of the word analysis built the full text."""
-    if published.analysis != ANALYSIS_VERSION:
+    needed = analysis_version(published.info.languages)
+    if published.analysis != needed:
         raise IndexMismatch(
             f"the full text of {location} was made by analysis {published.analysis} of words; "
-            f"this version of Quoth needs {ANALYSIS_VERSION}",
+            f"this version of Quoth needs {needed}",
             hint="Ingest the same documents again: that makes the full text anew, and embeds nothing.",
         )
 
@@ -226,6 +230,7 @@ def write_published(connection: Connection, new: PublishedIndex) -> None:
     info = new.info
     profile = (storable(info.profile_name), storable(info.profile_source))
     counts = (info.documents, info.sentences, new.evidence, new.tokens)
-    values = (info.generation, info.digest, *astuple(info.model), *profile, *counts, new.vectors, new.analysis)
+    made = (new.vectors, new.analysis, json.dumps(info.language_counts))
+    values = (info.generation, info.digest, *astuple(info.model), *profile, *counts, *made)
     marks = ", ".join(["%s"] * len(values))
     connection.execute(f"UPDATE index_info SET ({_COLUMNS}) = ROW ({marks})", values)  # noqa: S608 - constant names

@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from quoth.language.stems import word_languages
 from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres.postgres_rows import comparable, label
 from quoth.stores.postgres.postgres_schema import PublishedIndex
@@ -250,7 +251,7 @@ def statement(query: Query, published: PublishedIndex, vector: Vectors | None) -
     limits = conditions(query.filters)
     scanned = f" AND {limits.scanned}" if limits else ""
     joined = f" AND {limits.joined}" if limits else ""
-    words = rows.query_lexemes(query.terms) if published.evidence else None
+    words = rows.query_lexemes(query.terms, word_languages(published.info)) if published.evidence else None
     values: dict[str, Any] = {"count": max(0, query.candidates)}
     tables: list[str] = []
     if limits:

@@ -13,6 +13,7 @@ import psycopg
 from psycopg import errors, sql
 
 from quoth.errors import IndexFault, NoIndex, SettingsError
+from quoth.language.stems import word_languages
 from quoth.protocols import Embedder, Neighbours, Progress
 from quoth.stores import database_rows as shared
 from quoth.stores.database_rows import Row
@@ -218,7 +219,8 @@ class PostgresReader:
         return self._candidates(self._ask(both), vector)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        queries = {term: query for term in terms if (query := rows.term_query(term)) is not None}
+        languages = word_languages(self.info)
+        queries = {term: query for term in terms if (query := rows.term_query(term, languages)) is not None}
         counts = self._rows(_FREQUENCIES, list(queries.values())) if queries else []
         return dict.fromkeys(terms, 0) | dict(zip(queries, (count for (count,) in counts), strict=True))
 

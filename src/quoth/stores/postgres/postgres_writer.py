@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from quoth.errors import IndexMismatch
-from quoth.language.terms import ANALYSIS_VERSION
 from quoth.stores import database_rows as shared
 from quoth.stores.database_rows import Row
 from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres import postgres_schema
 from quoth.stores.postgres.postgres_faults import writing
-from quoth.stores.postgres.postgres_publish import PostgresWrite, move
+from quoth.stores.postgres.postgres_publish import PostgresWrite, analysis_now, move
 from quoth.stores.postgres.postgres_rows import original, restored, storable
 from quoth.stores.write_template import CHUNK
 from quoth.types import IndexInfo, Refusals, SplitDocument, StoredDocument, Vectors
@@ -54,7 +53,7 @@ class PostgresWriter(PostgresWrite):
     _waiting: dict[str, list[Row]] = field(default_factory=lambda: {table: [] for table in _TABLES}, init=False)
 
     def is_described_by(self, info: IndexInfo) -> bool:
-        analysed = self.published is not None and self.published.analysis == ANALYSIS_VERSION
+        analysed = self.published is not None and self.published.analysis == analysis_now(self.connection)
         return analysed and super().is_described_by(info)
 
     @contextmanager

@@ -63,12 +63,12 @@ class Scorer:
         self._weights = weights
         self._factors: dict[tuple[int, int], float] = {}
 
-    def share(self, search_text: str) -> float:
-        """Return the share of the ideal sentence's score, 0 to 1."""
-        return share(self.score(search_text), self._weights.ideal)
+    def share(self, search_text: str, language: str) -> float:
+        """Return the share of the ideal sentence's score, 0 to 1. `language`: see `stems_of`."""
+        return share(self.score(search_text, language), self._weights.ideal)
 
-    def score(self, search_text: str) -> float:
-        counts, length = _counted(search_text)
+    def score(self, search_text: str, language: str) -> float:
+        counts, length = _counted(search_text, language)
         total = 0.0
         for group in self._weights.groups:
             total = _single(total + self._best(group, counts, length))
@@ -109,9 +109,9 @@ def _single(value: float) -> float:
 
 
 @lru_cache(maxsize=8192)  # the same sentences come up for one question after the other
-def _counted(search_text: str) -> tuple[Mapping[str, int], int]:
+def _counted(search_text: str, language: str) -> tuple[Mapping[str, int], int]:
     """Count the terms of a sentence, and return its length as tantivy keeps it."""
-    found = stems_of(search_text)
+    found = stems_of(search_text, language)
     return dict(Counter(found)), norm(len(found))
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, NoIndex
+from quoth.language.stems import word_language_in
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.locations import FileDigest, Location, VersionConflict, digest_file, open_location, put_idempotent
 from quoth.stores.query_terms import stems_of
 from quoth.stores.sharded.shard_protocol import assign
-from quoth.stores.write_template import content_digest
+from quoth.stores.write_template import content_digest, counted_languages
 from quoth.types import IndexInfo, ModelIdentity, StoredDocument
 
 NAME = "cluster.json"
@@ -170,7 +172,8 @@ def check(location: str, cluster: ClusterManifest, found: Sequence[IndexInfo]) -
 
 def _parsed(listed: dict[str, Any]) -> ClusterManifest:
     index = listed["index"]
-    info = IndexInfo(**{**index, "model": ModelIdentity(**index["model"])})
+    languages = tuple((code, count) for code, count in index.get("language_counts", ()))
+    info = IndexInfo(**{**index, "model": ModelIdentity(**index["model"]), "language_counts": languages})
     shards = []
     for shard in listed["shards"]:
         files = {name: FileDigest(**fields) for name, fields in shard["files"].items()}
@@ -242,7 +245,7 @@ def describe_shard(location: Path, folder: str) -> tuple[ShardEntry, IndexInfo, 
         with store.read() as reader:
             info, evidence = reader.info, reader.lexical.sentences
             terms = sum(
-                len(stems_of(sentence.search_text))
+                len(stems_of(sentence.search_text, word_language_in(info, document.metadata.language)))
                 for document in reader.documents()
                 for sentence in reader.sentences(document.id)
                 if sentence.kind.evidence
@@ -279,12 +282,16 @@ def combine_shards(
     first = infos[0]
     profile = (first.profile_name, first.profile_source)
     fingerprints = [(doc_id, document.fingerprint) for shard in documents for doc_id, document in shard.items()]
+    languages: Counter[str | None] = Counter()
+    for shard_info in infos:
+        languages.update(dict(shard_info.language_counts))
     info = replace(
         first,
         generation=generation,
         digest=content_digest(first.format, first.model, profile=profile, documents=fingerprints),
         documents=sum(info.documents for info in infos),
         sentences=sum(info.sentences for info in infos),
+        language_counts=counted_languages(languages),
     )
     return ClusterManifest(info, tuple(entries), settings)
 

@@ -42,6 +42,10 @@ class LocalShard:
         with reading(self.reader.location):
             return tuple(map(self.reader.lexical.held, variants))
 
+    def holding(self, terms: Sequence[Sequence[Variant]]) -> tuple[int, ...]:
+        with reading(self.reader.location):
+            return tuple(map(self.reader.lexical.holding, terms))
+
     def search(self, query: ShardQuery) -> ShardHits:
         with reading(self.reader.location):
             limits = self.reader.limits(query.filters)
@@ -55,7 +59,9 @@ class LocalShard:
         scorer = Scorer(weights)
         wanted = sorted(rows)
         with reading(self.reader.location):
-            scores = [scorer.score(sentence.search_text) for sentence in self.reader.rows(wanted)]
+            sentences = list(self.reader.rows(wanted))
+            languages = self.reader.languages_by_document([sentence.doc_id for sentence in sentences])
+            scores = [scorer.score(sentence.search_text, languages[sentence.doc_id]) for sentence in sentences]
             tie_breaks = self._tie_breaks(wanted, partitions)
         return tuple(
             ScoredHit(row, share(score, weights.ideal), score / weights.ideal, tie_break)
@@ -69,7 +75,10 @@ class LocalShard:
         def lexical(row: int, sentence: Sentence) -> float:
             if (score := known[row]) is not None:
                 return score
-            return 0.0 if scorer is None else scorer.share(sentence.search_text)
+            if scorer is None:
+                return 0.0
+            language = self.reader.languages_by_document([sentence.doc_id])[sentence.doc_id]
+            return scorer.share(sentence.search_text, language)
 
         with reading(self.reader.location):
             found_by = {sentence.row: sentence.found_by for sentence in chosen}

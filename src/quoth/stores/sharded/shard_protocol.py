@@ -129,6 +129,9 @@ class Shard(Protocol):
     def held(self, variants: Sequence[Variant]) -> tuple[int, ...]:
         """Count the evidence sentences that hold every token of each variant."""
 
+    def holding(self, terms: Sequence[Sequence[Variant]]) -> tuple[int, ...]:
+        """Count the evidence sentences that hold any variant of each term."""
+
     def search(self, query: ShardQuery) -> ShardHits:
         """Return what can be among the best of all: by words with bounds of the score, by vector exactly."""
 

@@ -15,10 +15,11 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from quoth.errors import ShardMissing
+from quoth.language.stems import word_languages
 from quoth.protocols import Neighbours, Reader
 from quoth.stores.embedded.dense_index import sorted_candidates
 from quoth.stores.embedded.lexical_index import MARGIN
-from quoth.stores.query_terms import asked
+from quoth.stores.query_terms import asked, variants
 from quoth.stores.sharded import bm25 as scoring
 from quoth.stores.sharded.shard_protocol import (
     LAST,
@@ -58,6 +59,7 @@ class ShardedReader:
 
     def __post_init__(self) -> None:
         self._present = {number: shard for number, shard in enumerate(self.shards) if shard is not None}
+        self._languages = word_languages(self.info)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -88,8 +90,9 @@ class ShardedReader:
         return sorted_candidates([item for answer in answers for item in answer.items], vectors)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        counted = self._ask(self._present, lambda _, shard: shard.reader.frequencies(terms)).values()
-        return {term: sum(counts[term] for counts in counted) for term in terms}
+        held = [variants(term, self._languages) for term in terms]
+        counted = self._ask(self._present, lambda _, shard: shard.holding(held)).values()
+        return dict.fromkeys(terms, 0) | dict(zip(terms, map(sum, zip(*counted, strict=True)), strict=False))
 
     def document(self, doc_id: str) -> Document | None:
         return self._of(doc_id).document(doc_id)
@@ -131,12 +134,12 @@ class ShardedReader:
 
     def _weights(self, terms: Sequence[Sequence[str]]) -> QueryWeights | None:
         """Weigh the words of a question by the statistics of all shards; None if it has no words."""
-        groups = asked(terms)
+        groups = asked(terms, self._languages)
         if not groups or self.evidence == 0:
             return None
-        variants = scoring.lookups(groups)
-        counted = self._ask(self._present, lambda _, shard: shard.held(variants)).values()
-        held = dict(zip(variants, map(sum, zip(*counted, strict=True)), strict=True))
+        looked_up = scoring.lookups(groups)
+        counted = self._ask(self._present, lambda _, shard: shard.held(looked_up)).values()
+        held = dict(zip(looked_up, map(sum, zip(*counted, strict=True)), strict=True))
         return scoring.weights(groups, held, evidence=self.evidence, terms=self.terms)
 
     def _best_by_words(self, query: ShardQuery, found: Mapping[int, ShardHits]) -> dict[Key, float | None]:
