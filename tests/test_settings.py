@@ -56,7 +56,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
     assert (settings.retrieval.candidates, settings.retrieval.tag_boost_mode) == (50, "add")
     assert (settings.selection.mmr_lambda, settings.selection.max_sim_threshold) == (0.70, 0.82)
     assert (settings.selection.max_sentences, settings.selection.min_support) == (6, 1)
-    assert (settings.rerank.topk, settings.embedding.model_name) == (20, "all-MiniLM-L6-v2")
+    assert (settings.rerank.topk, settings.embedding.model_name) == (20, "auto")
 
 
 def test_every_default_is_a_value_that_could_be_set() -> None:
