@@ -89,6 +89,7 @@ def test_a_pipeline_is_written_and_read_again(small: SmallCorpus) -> None:
         authors="Ek",
         years="2015-",
         dois=["10.1000/1"],
+        languages=["de"],
         top_k=3,
     )
     pipeline = prompting(retriever)
@@ -111,6 +112,7 @@ def test_a_pipeline_is_written_and_read_again(small: SmallCorpus) -> None:
             "authors": ["Ek"],
             "years": "2015-",
             "dois": ["10.1000/1"],
+            "languages": ["de"],
             "top_k": 3,
         },
     }
