@@ -79,7 +79,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--english", type=Path, default=SHARED / "train" / "xquad_en")
     parser.add_argument("--indexes", type=Path, help="keep the indexes here (default: made anew)")
     parser.add_argument("--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--limit", type=int, help="only so many questions")
+    parser.add_argument("--limit", type=int, help="only about so many questions, of all kinds")
     parser.add_argument("--save", type=Path, help="a folder for what became of each question")
     return parser.parse_args()
 
@@ -90,7 +90,8 @@ def _measure(asked: str, documents: str, options: argparse.Namespace, indexes: P
     begin = time.perf_counter()
     info = ingest_paths([corpus], indexes / documents, profile="general", overrides=given).info
     ingested = time.perf_counter() - begin
-    items = questions(asked, documents, options)[: options.limit]
+    items = questions(asked, documents, options)
+    items = items[:: max(1, len(items) // options.limit)] if options.limit else items
     quoth = Quoth.open(indexes / documents, settings=given.flags)
     quoth.explain(items[0].question)  # loads the models
     trials = [_trial(item, quoth) for item in items]

@@ -99,7 +99,7 @@ def ask(question: Question, *, reader: Reader, engine: Engine, done: Stage = sil
         encoded=found.encoded,
         doubts=doubts,
         model=engine.confidence_model(found.encoded),
-        more=word_features(answerable, found.ranked, reader) if engine.pair is LanguagePair.SAME else {},
+        more=word_features(engine.pair, answerable, found.ranked, reader),
     )
     case = Case(
         analysis=answerable,

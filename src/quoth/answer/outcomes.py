@@ -183,8 +183,13 @@ def _run_notes(
     reader = case.sources.reader
     result = PartialResult.ANSWER if objection is None else PartialResult.ABSTENTION
     # The evidence reranker was asked for, and this embedding model cannot give it the tokens that it needs.
-    no_evidence = in_force.rerank.kind == "late" and engine.embedder is not None and engine.reranker is None
     pair, language = engine.pair, case.analysis.language
+    no_evidence = (
+        in_force.rerank.kind == "late"
+        and pair is LanguagePair.ENGLISH
+        and engine.embedder is not None
+        and engine.reranker is None
+    )
     fitted = in_force.calibration.threshold is not None or language == engine.fitted_language
     unread = pair is not LanguagePair.ENGLISH and not (fitted and pair is LanguagePair.SAME)
     about = language_notes(pair, case.analysis, found.ranked, reader) if unread else ()

@@ -16,7 +16,7 @@ from quoth.language.words import fold
 from quoth.protocols import Reader
 from quoth.search.engine import Engine
 from quoth.search.fusion import SearchResult
-from quoth.search.language_pairs import LanguagePair, word_features
+from quoth.search.language_pairs import word_features
 from quoth.types import Analysis, Evidence, Quantity, QuoteRole, Ranked, Selection, Sentence, SubAnswer, SubQuestion
 
 
@@ -43,7 +43,7 @@ def answer_sub_questions(
             reader=reader,
         )
         doubts = doubts_of(analysis, sources)
-        more = word_features(analysis, ranked, reader) if engine.pair is LanguagePair.SAME else {}
+        more = word_features(engine.pair, analysis, ranked, reader)
         confidence = confidence_of(
             ranked, analysis=analysis, encoded=result.encoded, doubts=doubts, model=model, more=more
         )

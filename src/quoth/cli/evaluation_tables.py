@@ -229,6 +229,7 @@ WEIGHTS_IN_WORDS = {
     INTERCEPT: "log odds to begin with",
     "late": "words of like meaning",
     "lexical": "the same words",
+    "cosine": "the meaning as a whole",
     "reader": "the reader's judgement",
     "support": "the best sentence",
     "gap": "its lead over the next",
@@ -240,6 +241,8 @@ WEIGHTS_IN_WORDS = {
     "unspoken": "units that no evidence uses",
     "unused": "words that the corpus never uses",
     "opposed": "words whose opposite the evidence has",
+    "absent": "share of words that the corpus never uses",
+    "apart": "share of words that the best documents never use",
 }
 _SAME = 0.1
 """A weight that changes by less than this share of itself counts the same."""

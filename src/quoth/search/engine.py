@@ -107,16 +107,17 @@ class Engine:
 
         The reader gives probabilities, so a balanced answer is more likely right than wrong. Without it the balanced
         values were set on training questions: 95% of the right sentences and 92% of the right answers pass. In other
-        languages 97% of the right answers to training questions pass; where there is less to go by, 82 to 95%. A fit
-        of the user's own gives probabilities, so then a balanced answer is more likely right than wrong.
+        languages 98% of the right answers to training questions pass; where only words can tell, 82%. A fit of the
+        user's own gives probabilities, so then a balanced answer is more likely right than wrong.
         """
         presets = _WITH_READER if self.sentence_reader is not None else _WITHOUT_READER
         given = self.settings.decision
         preset = presets[given.answer]
         if self.pair is not LanguagePair.ENGLISH:
             preset = _IN_OTHER_LANGUAGES[given.answer]
-            if self.fitted_language or self.pair is LanguagePair.ACROSS or not self.language_rerankers:
-                preset = replace(preset, answer=round(preset.answer + 0.15, 2))
+            across, fitted = self.pair is LanguagePair.ACROSS, bool(self.fitted_language)
+            more = 0.15 if not self.language_rerankers or (fitted and not across) else 0.1 if across else 0.0
+            preset = replace(preset, answer=round(preset.answer + more, 2))
         return Thresholds(
             answer=preset.answer if given.abstain_score_thresh is None else given.abstain_score_thresh,
             support=preset.support if given.support_score is None else given.support_score,

@@ -90,10 +90,15 @@ def spelled_alike(analysis: Analysis) -> Analysis:
     return replace(analysis, entities=kept, unused=())
 
 
-def word_features(analysis: Analysis, ranked: Sequence[Ranked], reader: Reader) -> dict[str, float]:
-    """Return which share of the question's words no sentence uses, and no sentence of the best sentences' documents."""
+def word_features(pair: LanguagePair, analysis: Analysis, ranked: Sequence[Ranked], reader: Reader) -> dict[str, float]:
+    """Return which share of the question's words no sentence uses, and no sentence of the best sentences' documents.
+
+    Between two languages that tells nothing, and in English the reader knows better.
+    """
     groups = analysis.terms
-    if not groups or not ranked:
+    if pair is LanguagePair.ENGLISH:
+        return {}
+    if pair is LanguagePair.ACROSS or not groups or not ranked:
         return {"absent": 0.0, "apart": 0.0}
     counts = reader.frequencies([word for group in groups for word in group])
     used = [group for group in groups if any(counts[word] for word in group)]
