@@ -282,7 +282,7 @@ def documents(directories: Sequence[Path]) -> list[Path]:
 
 def check_file(path: Path, language: str | None = None) -> list[Violation]:
     from quoth.documents.sentences import split  # the checks above must not know the splitter
-    from quoth.language.recognition import language_of
+    from quoth.language.identification import language_of
 
     text = path.read_bytes().decode("utf-8")
     language = language or language_of(text)

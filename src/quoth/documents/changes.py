@@ -28,7 +28,7 @@ from quoth.domain.manifest import MANIFEST_NAME, fields_beside, fields_for, merg
 from quoth.domain.profile import Profile
 from quoth.errors import SettingsError, UnreadableFile
 from quoth.language.boundaries import SPLITTER_VERSION
-from quoth.language.recognition import RECOGNITION_VERSION
+from quoth.language.identification import RECOGNITION_VERSION
 from quoth.protocols import Progress
 from quoth.settings import IngestSettings
 from quoth.types import Document, SplitDocument, StoredDocument, primary_language

@@ -22,7 +22,7 @@ from quoth.domain.manifest import merged, metadata, with_tags
 from quoth.domain.profile import Profile
 from quoth.domain.tags import Tagger, document_tagger
 from quoth.errors import SettingsError, UnreadableFile
-from quoth.language.recognition import language_of
+from quoth.language.identification import language_of
 from quoth.language.spans import visible
 from quoth.language.words import count_tokens
 from quoth.overrides import parse_yaml

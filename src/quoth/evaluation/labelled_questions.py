@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from quoth.answer.verification import TextOf
 from quoth.errors import QuestionError
-from quoth.language.recognition import language_of
+from quoth.language.identification import language_of
 from quoth.protocols import Progress
 from quoth.search.language_pairs import ENGLISH
 from quoth.search.question_files import UnreadableLine, read_questions

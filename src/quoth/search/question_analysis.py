@@ -13,9 +13,9 @@ from quoth.domain.tags import matcher
 from quoth.errors import QuestionError
 from quoth.language.entities import entities
 from quoth.language.function_words import asked_words
+from quoth.language.identification import language_of
 from quoth.language.inflection import inflected
 from quoth.language.quantities import quantities
-from quoth.language.recognition import language_of
 from quoth.language.stems import word_language
 from quoth.language.words import CONDITIONALS, CONTRACTIONS, FUNCTION_WORDS, POLAR_OPENERS, fold, singular
 from quoth.settings import RetrievalSettings

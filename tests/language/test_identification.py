@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from quoth.language import recognition
-from quoth.language.recognition import language_of
+from quoth.language import identification
+from quoth.language.identification import language_of
 from quoth.types import primary_language
 
 QUESTIONS = {
@@ -53,7 +53,7 @@ def test_in_doubt_a_likely_language_is_taken() -> None:
 
 def test_plain_english_needs_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
-    recognition._model.cache_clear()
+    identification._model.cache_clear()
 
     assert language_of("How deep should the seeds of the crop be sown?") == "en"
 

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from quoth.errors import ModelError
 from quoth.language.rarity import known_english
 from quoth.language.words import FUNCTION_WORDS
 
@@ -151,4 +152,10 @@ def _by_letters(sample: str, likely: frozenset[str], *, sure: float) -> str | No
 def _model() -> LanguageIdentifier:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # a third of a second that English seldom needs
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    try:
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    except OSError as error:  # it is unpacked into a temporary file
+        raise ModelError(
+            f"the model that recognises languages cannot be unpacked: {error.strerror}",
+            hint="Free some space for temporary files (TMPDIR), or state the language of the documents (--language).",
+        ) from error
