@@ -123,7 +123,7 @@ def test_the_labels_name_the_version() -> None:
 
 def test_the_lock_of_the_image_holds_every_extra_that_a_service_uses() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = ("faiss", "hub", "mcp", "otel", "postgres", "ray", "serve")
+    extras = ("faiss", "hub", "mcp", "multilingual", "otel", "postgres", "ray", "serve")
     wanted = [*project["dependencies"], *(one for extra in extras for one in project["optional-dependencies"][extra])]
     pins = {name: _pins(name) for name in ("image.txt", "dev.txt")}
 
