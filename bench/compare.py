@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/compare.py [SET ...] [--root ../shared/eval] [--limit N] [--only TOOL ...] [--quick]
 
-Each tool is installed from PyPI in an environment of its own and speaks one protocol (`bench/peers/peer.py`). The results
-go to `docs/compare.md`, with plots beside it, and as JSON to `docs/compare.json`; a run says what changed since that one.
-`--quick` takes few documents and questions and writes nothing into `docs/`.
+Each tool is installed from PyPI in an environment of its own and speaks one protocol (`bench/peers/peer.py`). The
+results go to `docs/compare.md`, with plots beside it, and as JSON to `docs/compare.json`; a run says what changed
+since that one. `--quick` takes few documents and questions and writes nothing into `docs/`.
 """
 
 from __future__ import annotations
@@ -170,28 +170,28 @@ def measure(starts: Mapping[str, Started], questions: QuestionSet, *, cold: int)
     """Return the figures of each tool on one set, or why it failed."""
     results: dict[str, dict[str, Any]] = {name: {} for name in starts}
 
-    def attempt(name: str, work: Callable[[], None]) -> None:
+    def attempt(name: str, work: Callable[[Started], None]) -> None:
         if "failed" not in results[name]:
             try:
-                work()
+                work(starts[name])
             except ToolError as error:
                 say(f"{name} failed: {error}")
                 results[name] = {"failed": str(error)}
 
-    for name, started in starts.items():
+    for name in starts:
         say(f"{questions.name}: {name} reads the documents")
-        attempt(name, lambda name=name, started=started: results[name].update(ingested(started, questions)))  # type: ignore[misc]
+        figures = results[name]
+        attempt(name, lambda started, figures=figures: figures.update(ingested(started, questions)))  # type: ignore[misc]
     with ExitStack() as stack:
-        ask_all({name: start for name, start in starts.items() if "failed" not in results[name]}, questions, results, stack)
+        able = {name: started for name, started in starts.items() if "failed" not in results[name]}
+        ask_all(able, questions, results, stack)
     texts = [item.question.text for item in questions.items]
     for number in range(cold + 1):
-        for name, started in starts.items():
+        for name in starts:
             say(f"{questions.name}: {name} starts from the shell, {number} of {cold}")
-
-            def once(name: str = name, started: Started = started, number: int = number) -> None:
-                results[name].setdefault("first", []).append(first_answer(started, texts[number % len(texts)]))
-
-            attempt(name, once)
+            times = results[name].setdefault("first", [])
+            question = texts[number % len(texts)]
+            attempt(name, lambda started, times=times, question=question: times.append(first_answer(started, question)))  # type: ignore[misc]
     for figures in results.values():
         if "first" in figures:
             figures["first"] = percentile(figures["first"][1:], 0.5)

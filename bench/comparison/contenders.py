@@ -75,9 +75,10 @@ def code_lines(script: Path) -> int:
             left_out.update(_lines(node))
         if isinstance(node, ast.If) and "__main__" in (ast.get_source_segment(source, node.test) or ""):
             left_out.update(_lines(node))
-    ignored = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    ignored = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    ignored |= {tokenize.ENCODING, tokenize.ENDMARKER}
     with script.open("rb") as file:
-        tokens = [token for token in tokenize.tokenize(file.readline) if token.type not in {*ignored, tokenize.ENCODING}]
+        tokens = [token for token in tokenize.tokenize(file.readline) if token.type not in ignored]
     return len({line for token in tokens for line in range(token.start[0], token.end[0] + 1)} - left_out)
 
 

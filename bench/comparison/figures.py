@@ -78,8 +78,8 @@ def _loose(said: str) -> re.Pattern[str]:
 def is_whole(source: str, start: int, end: int) -> bool:
     """Say whether a slice begins and ends where sentences do, by a rule that no tool here uses to split.
 
-    A sentence begins after a full stop and white space, or on a line of its own unless it goes on in lower case; it ends
-    the same way. Marks of lists, tables, headings and quotation are not counted.
+    A sentence begins after a full stop and white space, or on a line of its own unless it goes on in lower case; it
+    ends the same way. Marks of lists, tables, headings and quotation are not counted.
     """
     while start < end and source[start] in f"{_OPENING}\r\n":
         start += 1

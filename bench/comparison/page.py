@@ -18,7 +18,7 @@ QUIET = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: the key of its figure, its title, how a value is written, and from which relative change one is said."""
+    """A column: the key of its figure, its title, how a value is written, and the relative change that is noise."""
 
     key: str
     title: str
@@ -70,25 +70,27 @@ COST = (
 
 ABOUT = """# Beside other tools
 
-Quoth beside what people would take instead: each installed from PyPI in an environment of its own, each in its documented
-way for this job, all offline, with the same weights where they take them (all-MiniLM-L6-v2, and the cross-encoder from
-which Quoth's reader was trained), on the same documents and questions. `make compare` measures it and writes this page;
-[bench/README.md](../bench/README.md#beside-other-tools) says how, and what is fair about it.
+Quoth beside what people would take instead: each installed from PyPI in an environment of its own, each in its
+documented way for this job, all offline, with the same weights where they take them (all-MiniLM-L6-v2, and the
+cross-encoder from which Quoth's reader was trained), on the same documents and questions. `make compare` measures it
+and writes this page; [bench/README.md](../bench/README.md#beside-other-tools) says how, and what is fair about it.
 """
 
 EXPLAINED = """
-**Exactness.** *Gives a place*: the share of returned texts for which the tool names a document and offsets. *Exact there*:
-the share, of all returned texts, that equal the slice of the file at that place. *In the file at all*: white space left
-free. *Whole sentences*: those that begin and end where a sentence does, by a rule that none of the tools splits with.
+**Exactness.** *Gives a place*: the share of returned texts for which the tool names a document and offsets. *Exact
+there*: the share, of all returned texts, that equal the slice of the file at that place. *In the file at all*: white
+space left free. *Whole sentences*: those that begin and end where a sentence does, by a rule that none of the tools
+splits with.
 
-**Right and wrong.** *Hit@1* and *hit of any* count the answerable questions for which the first text, or any, overlaps
-what was marked as the answer, whether the tool gave it as an answer or held it back. A longer text overlaps more easily:
-read them beside the characters a text has. *Answered* counts what comes back with the threshold of the tool. *Answers
-that are right*: of all questions that it answers, those for which the first text is right. *AUROC*: how well the tool's own
-score tells answerable questions from others; .5 is a coin. A dash: the tool has no such figure.
+**Right and wrong.** *Hit@1* and *hit of any* count the answerable questions for which the first text, or any,
+overlaps what was marked as the answer, whether the tool gave it as an answer or held it back. A longer text overlaps
+more easily: read them beside the characters a text has. *Answered* counts what comes back with the threshold of the
+tool. *Answers that are right*: of all questions that it answers, those for which the first text is right. *AUROC*:
+how well the tool's own score tells answerable questions from others; .5 is a coin. A dash: the tool has no such
+figure.
 
-**Speed and cost.** Warm times are taken inside the process of each tool, which are asked by turns. *Installed* counts all
-files of the environment without compiled bytecode, and the weights. *Lines to write* are those of its adapter in
+**Speed and cost.** Warm times are taken inside the process of each tool, which are asked by turns. *Installed* counts
+all files of the environment without compiled bytecode, and the weights. *Lines to write* are those of its adapter in
 `bench/peers/`, without comments: read, index, save, load, ask, and say where a text stands.
 """
 
@@ -108,15 +110,16 @@ def page(results: Results, before: Results | None) -> str:
     parts = [ABOUT, circumstances(results["machine"])]
     for name, about in results["sets"].items():
         parts.append(
-            f"## {name}\n\n{about['documents']:,} documents, {about['bytes'] / 1000:,.0f} KB; {about['answerable']} questions "
-            f"that they answer, {about['unanswerable']} that they do not.\n\n{table(results, QUALITY, name)}\n\n"
+            f"## {name}\n\n{about['documents']:,} documents, {about['bytes'] / 1000:,.0f} KB; {about['answerable']} "
+            f"questions that they answer, {about['unanswerable']} that they do not.\n\n"
+            f"{table(results, QUALITY, name)}\n\n"
             f"![hit@1 against false answers](images/compare-{name}.svg)\n\n{table(results, EXACTNESS, name)}\n\n"
             f"{table(results, SPEED, name)}"
         )
     first = next(iter(results["sets"]), "")
     parts.append(f"![Warm questions, on {first}](images/compare-speed.svg)")
     parts.append("## Installation\n\n" + table(results, COST, None))
-    parts.append("## What the columns say\n" + EXPLAINED.rstrip())
+    parts.append("## What the columns say\n" + EXPLAINED)
     reasons = "\n".join(f"- **{one['title']}.** {one['reason']}" for one in results["tools"].values())
     parts.append("## Why each is set up so\n\n" + reasons)
     parts.append("## Since the run before\n\n" + "\n".join(changes(results, before)))
@@ -130,7 +133,10 @@ def circumstances(machine: Mapping[str, Any]) -> str:
     )
     if machine["others_cores"] < QUIET:
         return said
-    return f"{said}\n\n> The machine was not free: times and rates here are not to be quoted. Run `make compare` again on a quiet one. What is exact, right or wrong does not depend on it."  # noqa: E501
+    return (
+        f"{said}\n\n> The machine was not free: times and rates here are not to be quoted. Run `make compare` again on "
+        "a quiet one. What is exact, right or wrong does not depend on it."
+    )
 
 
 def table(results: Results, columns: Sequence[Column], of_set: str | None) -> str:
@@ -141,7 +147,8 @@ def table(results: Results, columns: Sequence[Column], of_set: str | None) -> st
         if figures is None:
             lines.append(f"| {tool['title']} | not run: {tool.get('failed', 'unknown')} |" + " |" * (len(columns) - 1))
             continue
-        lines.append(f"| {tool['title']} | " + " | ".join(cell(figures.get(column.key), column) for column in columns) + " |")
+        cells = [cell(figures.get(column.key), column) for column in columns]
+        lines.append(f"| {' | '.join([tool['title'], *cells])} |")
     return "\n".join(lines)
 
 
@@ -193,7 +200,7 @@ def _changes_of(name: str, results: Results, before: Results) -> Iterator[str]:
         return
     if (now.get("failed") is None) != (then.get("failed") is None):
         yield f"- {now['title']} {'could not be run' if now.get('failed') else 'could be run again'}."
-    places = [("", now, then, COST)]
+    places: list[tuple[str, Results, Results, Sequence[Column]]] = [("", now, then, COST)]
     for of_set in results["sets"]:
         both = now.get("sets", {}).get(of_set), then.get("sets", {}).get(of_set)
         if both[0] and both[1] and results["sets"][of_set] == before["sets"].get(of_set):

@@ -40,10 +40,10 @@ def scatter(points: Sequence[Point], *, title: str, across: str, up: str) -> str
         parts.append(f'<line class="axis" x1="{LEFT}" y1="{y:.0f}" x2="{LEFT + side}" y2="{y:.0f}"/>')
         parts.append(f'<text class="small" x="{x:.0f}" y="{low + side + 16}" text-anchor="middle">{tick:g}</text>')
         parts.append(f'<text class="small" x="{LEFT - 8}" y="{y + 4:.0f}" text-anchor="end">{tick:g}</text>')
-    parts.append(f'<text class="small" x="{LEFT + side / 2}" y="{low + side + 36}" text-anchor="middle">{escape(across)}</text>')
-    parts.append(
-        f'<text class="small" transform="translate({LEFT - 44},{low + side / 2}) rotate(-90)" text-anchor="middle">{escape(up)}</text>'
-    )
+    middle = 'class="small" text-anchor="middle"'
+    parts.append(f'<text {middle} x="{LEFT + side / 2}" y="{low + side + 36}">{escape(across)}</text>')
+    turned = f"translate({LEFT - 44},{low + side / 2}) rotate(-90)"
+    parts.append(f'<text {middle} transform="{turned}">{escape(up)}</text>')
     labels: list[float] = []
     for point in sorted(points, key=lambda point: (-point.y, point.title)):
         x, y = LEFT + point.x * side, low + side - point.y * side

@@ -1,8 +1,8 @@
 """Plain BM25, by bm25s.
 
 Why so: bm25s is the fastest BM25 in Python, and its first example is followed: English stop words out, words stemmed,
-the index saved to a folder. It has no splitter, so sentences end where a person would end them in one line of code, and
-the places are that line's. There is no threshold: whatever shares a word is returned.
+the index saved to a folder. It has no splitter, so sentences end where a person would end them in one line of code,
+and the places are that line's. There is no threshold: whatever shares a word is returned.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Haystack: hybrid retrieval, a similarity ranker, a threshold.
 
-Why so: this is the pipeline of Haystack's own tutorial on hybrid retrieval (BM25 and embeddings, joined, then ranked by a
-cross-encoder). `DocumentSplitter` can split by sentence and records where each begins, which is the unit asked for here.
-The ranker's scores are sigmoids, so the threshold is the even chance, .5; Haystack documents `score_threshold` and leaves
-its value to the user. The in-memory store is saved to disk and loaded, as documented.
+Why so: this is the pipeline of Haystack's own tutorial on hybrid retrieval (BM25 and embeddings, joined, then ranked
+by a cross-encoder). `DocumentSplitter` can split by sentence and records where each begins, which is the unit asked
+for here. The ranker's scores are sigmoids, so the threshold is the even chance, .5; Haystack documents
+`score_threshold` and leaves its value to the user. The in-memory store is saved to disk and loaded, as documented.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """LangChain: the ensemble retriever, reranked by a cross-encoder.
 
-Why so: `EnsembleRetriever` over BM25 and a FAISS store is its documented hybrid search, and `CrossEncoderReranker` behind
-`ContextualCompressionRetriever` its documented reranking on this machine. `NLTKTextSplitter` with `use_span_tokenize` and
-`add_start_index` gives sentences with their places; a chunk size of one keeps it from joining them. BM25 gets the words of
-NLTK in lower case, after the example in its documentation. Neither gives out a score, so that it cannot refuse.
+Why so: `EnsembleRetriever` over BM25 and a FAISS store is its documented hybrid search, and `CrossEncoderReranker`
+behind `ContextualCompressionRetriever` its documented reranking on this machine. `NLTKTextSplitter` with
+`use_span_tokenize` and `add_start_index` gives sentences with their places; a chunk size of one keeps it from joining
+them. BM25 gets the words of NLTK in lower case, after the example in its documentation. Neither gives out a score, so
+that it cannot refuse.
 """
 
 from __future__ import annotations

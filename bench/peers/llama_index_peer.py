@@ -1,9 +1,10 @@
 """LlamaIndex: a fusion retriever, a reranker, citation nodes.
 
-Why so: BM25 and vectors by reciprocal rank fusion, then a cross-encoder, are its documented hybrid; `CitationQueryEngine`
-is its documented way to cite, and gives nodes that carry their place in the document. One sentence is a node
-(`SentenceWindowNodeParser`), the unit asked for here. No language model is used: the engine gets the mock that comes with
-the package, and questions are not rewritten. `SimilarityPostprocessor` cuts at .5, the even chance of the reranker.
+Why so: BM25 and vectors by reciprocal rank fusion, then a cross-encoder, are its documented hybrid;
+`CitationQueryEngine` is its documented way to cite, and gives nodes that carry their place in the document. One
+sentence is a node (`SentenceWindowNodeParser`), the unit asked for here. No language model is used: the engine gets
+the mock that comes with the package, and questions are not rewritten. Texts below .5 are held back, as by `SimilarityPostprocessor`: the even
+chance of the reranker.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from pathlib import Path
 from llama_index.core import Document, Settings, StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceWindowNodeParser
-from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import CitationQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
+from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.embeddings.huggingface import HuggingFaceEmbedding
 from llama_index.postprocessor.sbert_rerank import SentenceTransformerRerank
 from llama_index.retrievers.bm25 import BM25Retriever
@@ -49,24 +51,23 @@ class LlamaIndex:
             [index.as_retriever(similarity_top_k=10), BM25Retriever.from_persist_dir(str(self.index / "bm25"))],
             similarity_top_k=20,
             num_queries=1,
-            mode="reciprocal_rerank",
+            mode=FUSION_MODES.RECIPROCAL_RANK,
             use_async=False,
         )
         reranker = SentenceTransformerRerank(model=str(self.models / "reranker"), top_n=6)
         self.engine = CitationQueryEngine.from_args(index, retriever=retriever, node_postprocessors=[reranker])
-        self.cut = SimilarityPostprocessor(similarity_cutoff=THRESHOLD)
 
     def ask(self, question: str) -> Reply:
-        nodes = self.engine.query(question).source_nodes
-        kept = self.cut.postprocess_nodes(nodes)
-        score = float(nodes[0].score) if nodes else None
-        return Reply([_text(one) for one in kept], [] if kept else [_text(one) for one in nodes], score)
+        found = [_text(one) for one in self.engine.query(question).source_nodes]
+        kept = [text for text in found if (text.score or 0) >= THRESHOLD]
+        return Reply(kept, [] if kept else found, found[0].score if found else None)
 
 
-def _text(found: object) -> Text:
+def _text(found: NodeWithScore) -> Text:
     node = found.node
+    assert isinstance(node, TextNode)  # noqa: S101 - the splitter makes no other
     text = LABEL.sub("", node.text, count=1)
-    return Text(text, node.ref_doc_id, node.start_char_idx, node.end_char_idx, float(found.score))
+    return Text(text, node.ref_doc_id, node.start_char_idx, node.end_char_idx, found.get_score())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The predecessor's stack: sentence-transformers, a FAISS `IndexFlatIP` and `rank_bm25`, as `make bench` has it.
 
-Why so: it asks `bench/reference.py`, with its fusion, its variety and its six sentences, unchanged. Here it also splits
-and embeds by itself: sentences end where one line of code finds a full stop, as such programs do. It has no threshold.
+Why so: it asks `bench/reference.py`, with its fusion, its variety and its six sentences, unchanged. Here it also
+splits and embeds by itself: sentences end where one line of code finds a full stop, as such programs do. It has no
+threshold.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Predecessor:
             for name in documents
             for found in SENTENCE.finditer(read(folder / name))
         ]
-        texts = [unit["text"] for unit in units]
+        texts = [str(unit["text"]) for unit in units]
         vectors = reference.open_model().encode(texts, batch_size=32, normalize_embeddings=True)
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)

@@ -1,8 +1,8 @@
 """ripgrep, for exact words.
 
-Why so: it is what people type before they install anything. The question's words of four letters or more are searched as
-whole words without case, all in one call; the lines that hold most of them come first. ripgrep reports byte offsets, and
-they are judged as bytes. There is no index and no threshold: any line with one of the words is returned.
+Why so: it is what people type before they install anything. The question's words of four letters or more are searched
+as whole words without case, all in one call; the lines that hold most of them come first. ripgrep reports byte
+offsets, and they are judged as bytes. There is no index and no threshold: any line with one of the words is returned.
 """
 
 from __future__ import annotations

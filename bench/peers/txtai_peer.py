@@ -1,9 +1,9 @@
 """txtai: a hybrid index, reranked by a cross-encoder.
 
-Why so: `hybrid=True` and `content=True` are its documented hybrid search. Its extractor needs a question-answering or a
-language model, neither of which the weights at hand are; without one, its `Reranker` with a cross-encoder is what orders
-the extracts, and `minscore` of the extractor, .5, is applied to them as it would. `Segmentation` splits into sentences;
-cleaning is off, because it changes the text. txtai keeps no places, so it claims none.
+Why so: `hybrid=True` and `content=True` are its documented hybrid search. Its extractor needs a question-answering or
+a language model, neither of which the weights at hand are; without one, its `Reranker` with a cross-encoder is what
+orders the extracts, and `minscore` of the extractor, .5, is applied to them as it would. `Segmentation` splits into
+sentences; cleaning is off, because it changes the text. txtai keeps no places, so it claims none.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Why so: it is the tool closest to Quoth, and its README promises the whole pipeline without a language model: then
 `ModelSpanExtractor` marks the spans, with its published threshold. That model comes from the hub alone, so the row is
-measured where it is in the cache (`hf download KRLabsOrg/verbatim-rag-modern-bert-v2`) and marked elsewhere. Milvus Lite
-has no full text, so that the dense index and the reranker, both documented, do the search; the template is the static one,
-the only one that asks no language model. Its places are within a chunk, not within the file: it claims none here.
+measured where it is in the cache (`hf download KRLabsOrg/verbatim-rag-modern-bert-v2`) and marked elsewhere. Milvus
+Lite has no full text, so that the dense index and the reranker, both documented, do the search; the template is the
+static one, the only one that asks no language model. Its places are within a chunk, not within the file: it claims
+none here.
 """
 
 from __future__ import annotations
