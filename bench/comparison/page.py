@@ -55,7 +55,6 @@ QUALITY = (
     Column("auroc", "AUROC of its score", _share),
 )
 SPEED = (
-    Column("first", "first answer from the shell", "{:.2f} s".format, 0.2),
     Column("p50", "warm, p50", _milliseconds, 0.2),
     Column("p95", "warm, p95", _milliseconds, 0.2),
     Column("bytes_per_second", "ingest, KB a second", lambda value: f"{value / 1000:,.1f}", 0.2),
@@ -64,6 +63,7 @@ SPEED = (
     Column("disk", "index on disk", lambda value: f"{value / MEGABYTE:,.1f} MB", 0.05),
 )
 COST = (
+    Column("first", "first answer from the shell", "{:.2f} s".format, 0.2),
     Column("installed", "installed, with weights", _megabytes, 0.05),
     Column("lines", "lines to write", "{:.0f}".format),
 )
@@ -118,7 +118,7 @@ def page(results: Results, before: Results | None) -> str:
         )
     first = next(iter(results["sets"]), "")
     parts.append(f"![Warm questions, on {first}](images/compare-speed.svg)")
-    parts.append("## Installation\n\n" + table(results, COST, None))
+    parts.append("## Start, installation, code\n\n" + table(results, COST, None))
     parts.append("## What the columns say\n" + EXPLAINED)
     reasons = "\n".join(f"- **{one['title']}.** {one['reason']}" for one in results["tools"].values())
     parts.append("## Why each is set up so\n\n" + reasons)

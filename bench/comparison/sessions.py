@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """How a tool is started: its interpreter, its adapter, its index, the shared models and a folder for bytecode."""
+    """How a tool is started: its interpreter, its adapter, its index, the shared models and a folder for logs."""
 
     python: Path
     script: Path
@@ -38,7 +37,8 @@ class Started:
 
     def environment(self) -> dict[str, str]:
         """Nothing leaves the machine, no key is known, and bytecode is kept, as on an installed program."""
-        kept = {name: value for name, value in environment(self.work).items() if not name.endswith("_API_KEY")}
+        bytecode = self.models.parent / "bytecode"
+        kept = {name: value for name, value in environment(bytecode).items() if not name.endswith("_API_KEY")}
         offline = {"TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HAYSTACK_TELEMETRY_ENABLED": "False"}
         return kept | offline | {"NLTK_DATA": str(self.models / "nltk_data"), "TOKENIZERS_PARALLELISM": "true"}
 
@@ -115,7 +115,3 @@ def last_line(log: Path) -> str:
     """Return the last line of a log: of a Python program that failed, its error."""
     lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     return (lines or ["it ended without a word"])[-1][:300]
-
-
-def load() -> Mapping[str, float]:
-    return {"minute": os.getloadavg()[0], "cores": float(os.cpu_count() or 1)}

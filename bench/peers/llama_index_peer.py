@@ -3,8 +3,8 @@
 Why so: BM25 and vectors by reciprocal rank fusion, then a cross-encoder, are its documented hybrid;
 `CitationQueryEngine` is its documented way to cite, and gives nodes that carry their place in the document. One
 sentence is a node (`SentenceWindowNodeParser`), the unit asked for here. No language model is used: the engine gets
-the mock that comes with the package, and questions are not rewritten. Texts below .5 are held back, as by `SimilarityPostprocessor`: the even
-chance of the reranker.
+the mock that comes with the package, and questions are not rewritten. Texts below .5 are held back, as by
+`SimilarityPostprocessor`: the even chance of the reranker.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ class Txtai:
     def ingest(self, folder: Path, documents: Sequence[str]) -> int:
         segment = Segmentation(sentences=True, cleantext=False)
         embeddings = Embeddings(path=str(self.models / "embedder"), hybrid=True, content=True)
-        rows = [{"text": text, "name": name} for name in documents for text in segment(read(folder / name))]
-        embeddings.index(rows)
+        for_each = ((name, segment(read(folder / name))) for name in documents)
+        embeddings.index((f"{name}#{number}", text) for name, texts in for_each for number, text in enumerate(texts))
         embeddings.save(str(self.index))
         return int(embeddings.count())
 
@@ -39,9 +39,8 @@ class Txtai:
         self.rerank = Reranker(self.embeddings, Similarity(str(self.models / "reranker"), crossencode=True))
 
     def ask(self, question: str) -> Reply:
-        query = "select id, text, name, score from txtai where similar(:question)"
-        found = self.rerank(query, limit=6, parameters={"question": question})
-        texts = [Text(one["text"], one["name"], None, None, float(one["score"])) for one in found]
+        found = self.rerank(question, limit=6)
+        texts = [Text(one["text"], one["id"].rpartition("#")[0], None, None, float(one["score"])) for one in found]
         kept = [text for text in texts if (text.score or 0) >= THRESHOLD]
         return Reply(kept, [] if kept else texts, texts[0].score if texts else None)
 
