@@ -15,8 +15,9 @@ from pathlib import Path
 from comparison.contenders import ROOT, Contender
 
 LLAMA_INDEX = "llama-index-core==0.14.25"
-NLTK = "llama_index/core/_static/nltk_cache/tokenizers/punkt_tab/english/"
-"""The sentence model of NLTK, which several tools use and would download: the package of LlamaIndex holds it."""
+NLTK = "llama_index/core/_static/nltk_cache/"
+NLTK_PARTS = ("tokenizers/punkt_tab/english", "corpora/stopwords/english")
+"""The data of NLTK that several tools use and would download: the package of LlamaIndex holds it."""
 
 
 class SetUpError(Exception):
@@ -62,10 +63,10 @@ def shared_models(root: Path) -> Path:
         _pip("download", "--no-deps", "--dest", str(models), LLAMA_INDEX)
         with zipfile.ZipFile(next(models.glob("llama_index_core-*.whl"))) as archive:
             for name in archive.namelist():
-                if name.startswith(NLTK) and not name.endswith("/"):
-                    target = models / "nltk_data" / "tokenizers" / "punkt_tab" / "english" / Path(name).name
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    target.write_bytes(archive.read(name))
+                part = name.removeprefix(NLTK)
+                if part != name and part.startswith(NLTK_PARTS) and not name.endswith("/"):
+                    (models / "nltk_data" / part).parent.mkdir(parents=True, exist_ok=True)
+                    (models / "nltk_data" / part).write_bytes(archive.read(name))
     return models
 
 

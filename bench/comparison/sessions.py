@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import threading
 import time
@@ -65,7 +66,7 @@ class Session:
         finally:
             ending.cancel()
         if not line:
-            raise ToolError(last_line(self._log))
+            raise ToolError(last_line(self._log.read_text(encoding="utf-8", errors="replace")))
         reply: dict[str, Any] = json.loads(line)
         if "unavailable" in reply:
             raise ToolError(reply["unavailable"])
@@ -107,11 +108,12 @@ def first_answer(started: Started, question: str) -> float:
     )
     seconds = time.perf_counter() - began
     if done.returncode:
-        raise ToolError(done.stderr.decode(errors="replace").strip().rpartition("\n")[2])
+        raise ToolError(last_line(done.stderr.decode(errors="replace")))
     return seconds
 
 
-def last_line(log: Path) -> str:
-    """Return the last line of a log: of a Python program that failed, its error."""
-    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    return (lines or ["it ended without a word"])[-1][:300]
+def last_line(text: str) -> str:
+    """Return the last error that a Python program wrote, or its last line."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return (errors or lines or ["it ended without a word"])[-1][:300]

@@ -1,15 +1,14 @@
 """LlamaIndex: a fusion retriever, a reranker, citation nodes.
 
-Why so: BM25 and vectors by reciprocal rank fusion, then a cross-encoder, are its documented hybrid;
-`CitationQueryEngine` is its documented way to cite, and gives nodes that carry their place in the document. One
-sentence is a node (`SentenceWindowNodeParser`), the unit asked for here. No language model is used: the engine gets
-the mock that comes with the package, and questions are not rewritten. Texts below .5 are held back, as by
-`SimilarityPostprocessor`: the even chance of the reranker.
+Why so: BM25 and vectors by reciprocal rank fusion, then a cross-encoder, are its documented hybrid, and
+`CitationQueryEngine` its documented way to cite. One sentence is a node (`SentenceWindowNodeParser`), the unit asked
+for here. The engine's citation nodes number the text and drop its place, so the nodes behind them are taken, which
+have it. No language model is used: the engine gets the mock that comes with the package, and questions are not
+rewritten. Texts below .5, the even chance of the reranker, are held back, as by `SimilarityPostprocessor`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,14 +18,13 @@ from llama_index.core.node_parser import SentenceWindowNodeParser
 from llama_index.core.query_engine import CitationQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
-from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.embeddings.huggingface import HuggingFaceEmbedding
 from llama_index.postprocessor.sbert_rerank import SentenceTransformerRerank
 from llama_index.retrievers.bm25 import BM25Retriever
 from peer import Reply, Text, read, run
 
 THRESHOLD = 0.5
-LABEL = re.compile(r"Source \d+:\n")
 
 
 class LlamaIndex:
@@ -58,7 +56,7 @@ class LlamaIndex:
         self.engine = CitationQueryEngine.from_args(index, retriever=retriever, node_postprocessors=[reranker])
 
     def ask(self, question: str) -> Reply:
-        found = [_text(one) for one in self.engine.query(question).source_nodes]
+        found = [_text(one) for one in self.engine.retrieve(QueryBundle(question))]
         kept = [text for text in found if (text.score or 0) >= THRESHOLD]
         return Reply(kept, [] if kept else found, found[0].score if found else None)
 
@@ -66,8 +64,7 @@ class LlamaIndex:
 def _text(found: NodeWithScore) -> Text:
     node = found.node
     assert isinstance(node, TextNode)  # noqa: S101 - the splitter makes no other
-    text = LABEL.sub("", node.text, count=1)
-    return Text(text, node.ref_doc_id, node.start_char_idx, node.end_char_idx, found.get_score())
+    return Text(node.text, node.ref_doc_id, node.start_char_idx, node.end_char_idx, found.get_score())
 
 
 if __name__ == "__main__":
