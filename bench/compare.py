@@ -208,17 +208,17 @@ def measure(starts: Mapping[str, Started], questions: QuestionSet, *, cold: int)
         able = {name: started for name, started in starts.items() if "failed" not in results[name]}
         ask_all(able, questions, results, stack)
     texts = [item.question.text for item in questions.items]
-    for number in range(cold + 1 if cold else 0):
+    for number in range(cold):
         for name in starts:
             if "failed" in results[name]:
                 continue
-            say(f"{questions.name}: {name} starts from the shell, {number} of {cold}")
+            say(f"{questions.name}: {name} starts from the shell, {number + 1} of {cold}")
             times = results[name].setdefault("first", [])
             question = texts[number % len(texts)]
             attempt(name, lambda started, times=times, question=question: times.append(first_answer(started, question)))  # type: ignore[misc]
     for figures in results.values():
         if "first" in figures:
-            figures["first"] = percentile(figures["first"][1:], 0.5)
+            figures["first"] = percentile(figures["first"], 0.5)
     return results
 
 
