@@ -4,7 +4,7 @@
 
 Each tool is installed from PyPI in an environment of its own and speaks one protocol (`bench/peers/peer.py`). The
 results go to `docs/compare.md`, with plots beside it, and as JSON to `docs/compare.json`; a run says what changed
-since that one. `--quick` takes few documents and questions and writes nothing into `docs/`.
+since that one. `--quick` takes few documents and questions; it and `--only` write nothing into `docs/`.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def main() -> int:
         work.mkdir(parents=True, exist_ok=True)
         results = compare(_chosen(options), list(_sets(options, work)), options, work)
     print(json.dumps(results, indent=1))
-    if not options.quick:
-        write_page(results, options.out)
+    if options.out or not (options.quick or options.only):
+        write_page(results, options.out or ROOT / "docs")
     return 0
 
 
@@ -71,7 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--cold", type=int, default=3, help="starts from the shell, on the first set")
     parser.add_argument("--quick", action="store_true", help="few documents and questions; writes nothing into docs")
     parser.add_argument("--environments", type=Path, default=ROOT / ".compare-venv")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs", help="the folder of compare.md and compare.json")
+    parser.add_argument("--out", type=Path, help="where to write the page, even with --quick or --only; default: docs")
     parser.add_argument("--keep", type=Path, help="a folder for indexes, replies and logs, which stay there")
     options = parser.parse_args()
     if options.quick:

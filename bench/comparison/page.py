@@ -31,7 +31,7 @@ def _share(value: float) -> str:
 
 
 def _milliseconds(value: float) -> str:
-    return f"{value * 1000:,.0f} ms"
+    return f"{value * 1000:,.0f} ms" if value >= 0.01 else f"{value * 1000:.1f} ms"
 
 
 def _megabytes(value: float) -> str:
@@ -145,7 +145,8 @@ def table(results: Results, columns: Sequence[Column], of_set: str | None) -> st
     for tool in results["tools"].values():
         figures = tool if of_set is None else tool.get("sets", {}).get(of_set)
         if figures is None:
-            lines.append(f"| {tool['title']} | not run: {tool.get('failed', 'unknown')} |" + " |" * (len(columns) - 1))
+            why = tool.get("failed", "not asked").replace("|", "/")
+            lines.append(f"| {tool['title']} | not run: {why} |" + " |" * (len(columns) - 1))
             continue
         cells = [cell(figures.get(column.key), column) for column in columns]
         lines.append(f"| {' | '.join([tool['title'], *cells])} |")
