@@ -50,7 +50,13 @@ CONTENDERS = (
     _peer("llama_index", "LlamaIndex", weights=BOTH),
     _peer("txtai", "txtai", weights=BOTH),
     _peer("langchain", "LangChain", weights=BOTH),
-    _peer("verbatim", "verbatim-rag", weights=BOTH),
+    Contender(
+        "verbatim",
+        "verbatim-rag",
+        PEERS / "verbatim_peer.py",
+        (("torch==2.13.0",), ("--no-deps", *_pinned("verbatim"))),
+        BOTH,
+    ),
     Contender(
         "predecessor",
         "predecessor",

@@ -17,7 +17,7 @@ from pathlib import Path
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from peer import Reply, Text, Unavailable, read, run
-from verbatim_core import ModelSpanExtractor
+from verbatim_core.extractors import ModelSpanExtractor
 from verbatim_rag import VerbatimIndex, VerbatimRAG
 from verbatim_rag.embedding_providers import SentenceTransformersProvider
 from verbatim_rag.rerankers import SentenceTransformersReranker
