@@ -78,16 +78,19 @@ def _loose(said: str) -> re.Pattern[str]:
 def is_whole(source: str, start: int, end: int) -> bool:
     """Say whether a slice begins and ends where sentences do, by a rule that no tool here uses to split.
 
-    A sentence begins after a full stop and white space, or on a line of its own unless it goes on in lower case; it
-    ends the same way. Marks of lists, tables, headings and quotation are not counted.
+    A sentence begins after a full stop and white space, or on a line of its own unless it goes on in lower case,
+    which only an item of a list may; it ends the same way. Marks of lists, tables, headings and quotation do not count.
     """
     while start < end and source[start] in f"{_OPENING}\r\n":
         start += 1
     while end > start and source[end - 1].isspace():
         end -= 1
+    if start >= end:
+        return False
     before = source[:start].rstrip(_OPENING)
+    marked = any(mark in source[len(before) : start] for mark in "-*•>|")
     begins = not before.strip() or (
-        not source[start].islower()
+        (marked or not source[start].islower())
         and (before[-1] in "\r\n" or (before != source[:start] and before.rstrip(_CLOSING)[-1:] in _STOPS))
     )
     after = source[end:].lstrip("| \t")

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BENCH = ROOT / "bench"
-GUIDE = "Canola guide\n\nSow canola 2 cm deep.\nRoll the field after e.g. rain.\n"
+GUIDE = "Canola guide\n\nSow canola 2 cm deep.\nRoll the field after e.g. rain.\n- harvested dry\n"
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def measured(tmp_path: Path, *questions: str) -> dict[str, Any]:
 def test_a_tool_is_measured_over_the_protocol(tmp_path: Path) -> None:
     figures = measured(tmp_path, "sow deep?", "canola wrong?", "harvest?")["tools"]["fake"]["sets"]["farm"]
 
-    assert figures["units"] == 4
+    assert figures["units"] == 5
     assert (figures["hit@1"], figures["hit"]) == (0.5, 1.0)  # "canola" finds the title first
     assert (figures["answered"], figures["false"]) == (1.0, 0.0)
     assert figures["exact"] == pytest.approx(1 / 3)  # the two texts that claim a wrong place
@@ -107,6 +107,8 @@ def test_the_page_tells_what_changed_since_the_run_before(tmp_path: Path) -> Non
         ("Roll the field after e.g.", False),
         ("rain.", False),
         ("Canola guide", True),
+        ("harvested dry", True),
+        ("dry", False),
         ("2 cm deep.\nRoll the field after e.g. rain.\n", False),
     ],
 )
