@@ -230,7 +230,7 @@ def ingested(started: Started, questions: QuestionSet) -> Figures:
     size = sum(len(text.encode()) for text in questions.texts.values())
     return {
         "units": reply["units"],
-        "bytes_per_second": size / reply["seconds"],
+        "bytes_per_second": size / reply["seconds"] if reply["units"] else None,
         "ingest_memory": memory["VmHWM"],
         "disk": folder_size(started.index),
     }
