@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The tests start Quoth some hundred times; without bytecode each of these processes would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench measure stress evidence extraction train lock clean
+.PHONY: help demo test lint bench compare measure stress evidence extraction train lock clean
 
 help:  ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -27,6 +27,9 @@ lint: $(VENV)/.dev  ## Lint, check the format and the types.
 
 bench: $(VENV)/.run .bench-venv/.done  ## Compare with the reference stack, side by side.
 	$(BIN)/python bench/run.py --reference-python .bench-venv/bin/python
+
+compare: $(VENV)/.run  ## Measure Quoth beside other tools on the same questions, for docs/compare.md.
+	$(BIN)/python bench/compare.py
 
 measure: $(VENV)/.run  ## Measure retrieval and the checks on the question sets in ../shared/eval.
 	$(BIN)/python tools/measure.py
@@ -84,4 +87,4 @@ lock: $(VENV)/.dev  ## Resolve the dependencies anew into requirements/*.txt.
 		--extra watch pyproject.toml requirements/build.in -c requirements/dev.txt -o requirements/image.txt
 
 clean:  ## Remove what the targets made.
-	rm -rf $(VENV) .bench-venv .train-venv build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .bench-venv .compare-venv .train-venv build dist .mypy_cache .pytest_cache .ruff_cache

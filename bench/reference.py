@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import faiss
 import numpy as np
 from numpy.typing import NDArray
-from rank_bm25 import BM25Okapi  # type: ignore[import-not-found]
+from rank_bm25 import BM25Okapi
 from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]
 from serving import Reply, serve
 

@@ -1,0 +1,1 @@
+"""`make compare`: Quoth beside other tools on the same documents and questions."""
