@@ -13,7 +13,7 @@ from quoth.models.weights import MULTILINGUAL, has_multilingual
 from quoth.overrides import NO_OVERRIDES
 from quoth.search.language_pairs import LanguagePair, expected_pair
 from quoth.settings import ENGLISH_MODEL, CalibrationSettings, EmbeddingSettings, Settings
-from quoth.types import NO_FILTERS, Answer, ModelIdentity, RunNotes
+from quoth.types import NO_FILTERS, Abstention, Answer, ModelIdentity, RunNotes
 
 needs_multilingual = pytest.mark.skipif(not has_multilingual(), reason="the extra 'multilingual' is not installed")
 
@@ -81,6 +81,13 @@ def test_a_german_question_is_answered_without_the_english_reader(german: Quoth)
     assert outcome.notes.degraded == ("reader",)
     assert "not in English (de)" in outcome.notes.warnings[0]
     assert german.ask("Wie tief wird Raps gesät?") == outcome
+
+
+@needs_multilingual
+def test_a_name_that_no_document_has_is_refused_in_german_too(german: Quoth) -> None:
+    outcome = german.ask("Wie tief wird der iPhone-Raps in den Boden gesät?")
+    assert isinstance(outcome, Abstention)
+    assert outcome.objection.detail == "'iPhone-Raps' is not mentioned in the corpus."
 
 
 @needs_multilingual

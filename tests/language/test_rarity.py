@@ -56,5 +56,6 @@ def test_english_is_known_by_its_words(text: str, *, english: bool) -> None:
 def test_in_other_languages_a_capital_says_more_than_length() -> None:
     assert rarity("1947", "tr") == rarity("ev", "tr") == 0
     assert 0 < rarity("nehir", "tr") == TELLING < rarity("Tesla'nın", "tr") < STRANGE
+    assert rarity("iPhone", "de") == rarity("iPhone", "el") == STRANGE
     assert 0 < rarity("Ruf", "de") < rarity("Gartenhaus", "de") == TELLING  # every German noun has a capital
     assert rarity("宇宙飞船", "zh") == rarity("มหาวิทยาลัย", "th") == TELLING

@@ -192,7 +192,7 @@ def _run_notes(
     )
     fitted = in_force.calibration.threshold is not None or language == engine.fitted_language
     unread = pair is not LanguagePair.ENGLISH and not (fitted and pair is LanguagePair.SAME)
-    about = language_notes(pair, case.analysis, found.ranked, reader) if unread else ()
+    about = language_notes(case.analysis, found.ranked, reader) if unread else ()
     without = [name for name, is_so in (("evidence", no_evidence), (READER, unread)) if is_so]
     return RunNotes(
         retriever=_RETRIEVERS[engine.search_mode(found.encoded)],

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 
 import msgspec
 
@@ -46,7 +47,7 @@ def rarity(word: str, language: str = "en") -> float:
 
     Case and form do not matter. Of a compound the rarest part counts. A word with a digit in it is no word: 0.
     In another language nothing is known of how often it uses a word. There a capital letter says more than length, and
-    no word is strange.
+    only a word with a capital inside (`iPhone`) is strange.
     """
     if language != "en":
         return _looks_rare(word, language)
@@ -73,6 +74,8 @@ def _looks_rare(word: str, language: str) -> float:
     letters = sum(map(str.isalpha, word))
     if any(map(str.isdigit, word)) or (letters < _SHORTEST_WORD and not UNSPACED.match(word)):
         return 0.0
+    if any(before.islower() and after.isupper() for before, after in pairwise(word)):
+        return STRANGE
     if word[:1].isupper() and not conventions(language).capital_nouns:
         return _NAME
     return TELLING if letters >= _LONG_WORD or UNSPACED.match(word) else _SHORT

@@ -114,19 +114,21 @@ def word_features(pair: LanguagePair, analysis: Analysis, ranked: Sequence[Ranke
     }
 
 
-def language_notes(pair: LanguagePair, analysis: Analysis, ranked: Sequence[Ranked], reader: Reader) -> tuple[str, ...]:
+def language_notes(analysis: Analysis, ranked: Sequence[Ranked], reader: Reader) -> tuple[str, ...]:
     """Return what a person should know of an answer that the English reader did not judge."""
     asked = analysis.language
-    if pair is LanguagePair.ACROSS and ranked:
-        found = _language_of(ranked[0], reader, asked=asked)
+    found = _language_of(ranked[0], reader, asked=asked) if ranked else asked
+    if found != asked:
         across = Remark(
             "The question is in one language ({asked}) and the evidence in another ({found}).", asked=asked, found=found
         )
         return across, _NOT_FITTED
+    if asked == ENGLISH:
+        return (_NOT_FITTED,)
     return Remark("The question and the evidence are not in English ({asked}).", asked=asked), _NOT_FITTED
 
 
 _NOT_FITTED = Remark(
-    "The reader, which judges English alone, was left aside, and the confidence was fitted to English questions "
-    "without it. Fit it to your own questions (quoth fit), or calibrate it (quoth calibrate)."
+    "The reader judges English alone and was left aside: fit or calibrate the confidence with questions of your own "
+    "(quoth fit, quoth calibrate)."
 )

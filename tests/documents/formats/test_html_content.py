@@ -41,6 +41,7 @@ def test_what_is_no_text_of_the_document_is_left_out(unread: str, frame: str) ->
 @pytest.mark.parametrize(
     "furniture",
     [
+        '<div class="navheader"><table><tr><th>3.1. Sowing</th><td><a href="b.html">Next</a></td></tr></table></div>',
         "<div class=cookie-notice><p>We use cookies for all sorts of things. Agree?</p><button>Yes</button></div>",
         MENU,
         f"<div><div>{MENU}</div></div>",

@@ -20,8 +20,8 @@ NOTES = frozenset(
 _FURNITURE = frozenset({"header", "footer", "aside"})
 _FURNITURE_ROLES = frozenset({"banner", "contentinfo", "complementary"})
 _FURNITURE_NAMES = frozenset(
-    """footer sidebar masthead topbar navbar site-header site-footer page-footer global-header global-footer
-    widget-area""".split()
+    """footer sidebar masthead topbar navbar navheader navfooter site-header site-footer page-footer global-header
+    global-footer widget-area""".split()
 )
 _CONTENTS_NAMES = frozenset(
     "toc table-of-contents tableofcontents toc-container doc-toc contents toctree-wrapper".split()
