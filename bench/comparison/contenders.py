@@ -26,7 +26,8 @@ class Contender:
     def reason(self) -> str:
         """Why it is set up as it is, from the adapter itself."""
         text = ast.get_docstring(ast.parse(self.script.read_text(encoding="utf-8"))) or ""
-        return " ".join(text.partition("Why so: ")[2].split())
+        why = " ".join(text.partition("Why so: ")[2].split())
+        return why[:1].upper() + why[1:]
 
     @property
     def lines(self) -> int:

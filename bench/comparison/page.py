@@ -87,7 +87,7 @@ overlaps what was marked as the answer, whether the tool gave it as an answer or
 more easily: read them beside the characters a text has. *Answered* counts what comes back with the threshold of the
 tool. *Answers that are right*: of all questions that it answers, those for which the first text is right. *AUROC*:
 how well the tool's own score tells answerable questions from others; .5 is a coin. A dash: the tool has no such
-figure.
+figure. With few questions a share is uncertain: by up to .2 either way with 24, by .1 with 100.
 
 **Speed and cost.** Warm times are taken inside the process of each tool, which are asked by turns. *Installed* counts
 all files of the environment without compiled bytecode, and the weights. *Lines to write* are those of its adapter in
