@@ -69,6 +69,7 @@ def main() -> int:
     if options.projection:
         fit_projection(options.work)
         return 0
+    ask_as_in_another_language()
     asked = [one for name in DOCUMENTS for one in ask_set(options.root / name, options.work)]
     path = MODELS / "evidence_languages.json"
     fitted = {name: fit_pair(changed(asked, name), *known) for name, known in FITS.items()}
@@ -198,5 +199,4 @@ def ask_as_in_another_language() -> None:
 
 
 if __name__ == "__main__":
-    ask_as_in_another_language()
     sys.exit(main())
