@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -140,3 +142,10 @@ def test_every_adapter_says_why_and_what_it_installs() -> None:
         for path in pinned:
             torch = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("torch==")]
             assert torch in ([], ["torch==2.13.0"]), path
+
+
+def test_all_that_quoth_depends_on_is_pinned_for_its_row() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pins = (BENCH / "peers" / "requirements" / "quoth.txt").read_text(encoding="utf-8").lower().splitlines()
+
+    assert {re.split(r"[<>=]", one)[0] for one in project["dependencies"]} <= {pin.split("==")[0] for pin in pins}
