@@ -108,6 +108,7 @@ def why(
         ("How deep is rye sown?", "Canola wants 2 cm, never 5 cm.", "It mentions canola, not rye."),
         ("How deep is rye sown?", "Canola takes 90 days.", "It mentions canola, not rye."),
         ("How deep is rye sown?", "Sow shallow.", "It does not mention rye."),
+        ("How deep is rye sown?", "See Fig. 1.", "It does not mention rye."),  # `fiğ` is Turkish for vetch
         ("What was sown in 2017?", "In 2019 oats were sown.", "It mentions 2019, not 2017."),
         (
             "What happened on March 5, 2021?",

@@ -62,7 +62,7 @@ def why_not(citation: Citation, case: Case, *, analysis: Analysis, objection: Ob
         if not any(mentions(about, entity, languages=analysis.languages) for entity in group)
     ]:
         named = any_of([group[0].text for group in names])
-        by_name = _other_name(names, sentence, analysis, profile)
+        by_name = _other_name(names, citation, analysis, profile)
         return by_name or Remark("It does not mention {named}.", named=named)
     stated = quantities_in(sentence.text, analysis.languages)
     if unstated := [amount for amount in analysis.quantities if not any(same_quantity(amount, q) for q in stated)]:
@@ -91,16 +91,18 @@ def says_more(why: str, told: str) -> bool:
 
 
 def _other_name(
-    names: Sequence[tuple[Entity, ...]], sentence: Sentence, analysis: Analysis, profile: Profile
+    names: Sequence[tuple[Entity, ...]], citation: Citation, analysis: Analysis, profile: Profile
 ) -> str | None:
     """Say what the sentence mentions instead of the only name it lacks; None when that is uncertain."""
     if len(names) > 1:
         return None
-    wanted = names[0][0]
+    wanted, sentence = names[0][0], citation.sentence
     for facet in profile.facets:
-        if facet.presumed and mentioned_values(facet, wanted.text):
+        if facet.presumed and mentioned_values(facet, wanted.text, analysis.language):
             amount = _only_quantity(sentence.text, asked_dimensions(analysis.search_text))
-            return _other_value(wanted, sentence, facet, amount=amount, language=analysis.language)
+            written = citation.metadata.language_code or analysis.language
+            here = [value.name_in(analysis.language) for value in mentioned_values(facet, sentence.text, written)]
+            return _other_value(wanted, sentence, facet, here=here, amount=amount, language=analysis.language)
     others = [entity.text for entity in entities(sentence.text) if _same_kind(entity, wanted)]
     return _mentions_instead(all_of(others), wanted) if others else None
 
@@ -109,21 +111,25 @@ def _mentions_instead(other: str, wanted: Entity) -> Remark:
     return Remark("It mentions {other}, not {wanted}.", other=other, wanted=wanted.text)
 
 
-def _other_value(wanted: Entity, sentence: Sentence, facet: Facet, *, amount: str | None, language: str) -> str | None:
-    """Say which value of the facet the sentence or its document is about instead; None unless there is exactly one."""
-    named = [value.name_in(language) for value in mentioned_values(facet, sentence.text)]
-    if len(named) == 1:
+def _other_value(
+    wanted: Entity, sentence: Sentence, facet: Facet, *, here: Sequence[str], amount: str | None, language: str
+) -> str | None:
+    """Say which value of the facet the sentence or its document is about instead; None unless there is exactly one.
+
+    `here` are the values that the sentence mentions.
+    """
+    if len(here) == 1:
         if not amount:
-            return _mentions_instead(named[0], wanted)
+            return _mentions_instead(here[0], wanted)
         return Remark(
             "It states {amount} for {other}, nothing for {wanted}.",
             amount=amount,
-            other=named[0],
+            other=here[0],
             wanted=wanted.text,
         )
     names = {value.name: value.name_in(language) for value in facet.values}
     about = [names.get(value, value) for value in sentence.tags.get(facet.name, ()) if value != facet.default]
-    if amount and not named and len(about) == 1:
+    if amount and not here and len(about) == 1:
         return Remark(
             "It states {amount} in a text on {other}, nothing for {wanted}.",
             amount=amount,
