@@ -8,7 +8,7 @@ from prepare import touches
 
 from quoth.types import Question, Ranked, Trace
 
-CHANGED = ("statements", "swapped", "clauses", "written")
+CHANGED = ("statements", "swapped", "clauses", "written", "judged")
 """The forms of made questions, as their files are named and their ids end."""
 UNHEARD = "unheard"
 """The form of questions with a word that no document has; `fit.py` makes them itself."""

@@ -19,6 +19,8 @@ if [ ! -f "$work/run/state.pt" ]; then  # the order of the data must not change 
     "$python" "$here/swapped.py" --work "$work"
     "$python" "$here/clauses.py" --work "$work"
     "$python" "$here/written.py" --work "$work"
+    "$python" "$here/judged.py" --work "$work"
+    "$python" "$here/mined.py" --work "$work"
 fi
 "$python" "$here/projection.py" --work "$work"
 "$python" "$here/train.py" --work "$work" --steps 20000 --cool-down 2000

@@ -50,8 +50,8 @@ SAVE_EVERY, JUDGE_EVERY = 100, 1000
 _PROCESSOR = Path("/proc/cpuinfo")
 HAS_BFLOAT16 = _PROCESSOR.is_file() and "avx512_bf16" in _PROCESSOR.read_text()
 """Whether this processor multiplies in bfloat16; others would only imitate it, slower than single precision."""
-HELD_OUT = {"written": 120}
-HELD_OUT_A_SET = 20
+HELD_OUT = {"judged": 120, "mined": 160, "written": 80}
+HELD_OUT_A_SET = 12
 """How many held-out questions of a set are judged, where `HELD_OUT` does not say it."""
 
 SHARES = {  # how often a set is seen in one pass: strong labels more often, weak or easy ones less
@@ -63,7 +63,9 @@ SHARES = {  # how often a set is seen in one pass: strong labels more often, wea
     "fairytaleqa": 0.6,
     "foolmetwice": 1.5,
     "iirc_pairs": 0.7,
+    "judged": 15.0,
     "medquad": 0.5,
+    "mined": 12.0,
     "msdocs_faq": 1.5,
     "pubmedqa_pqal": 0.8,
     "qamr": 0.4,
@@ -74,7 +76,7 @@ SHARES = {  # how often a set is seen in one pass: strong labels more often, wea
     "squad2_rhine": 2.0,
     "strategyqa_facts": 0.3,
     "tatqa": 1.0,
-    "written": 5.0,
+    "written": 2.0,
     "xquad_en": 1.0,
 }
 
@@ -202,11 +204,12 @@ class Run:
 def load_rows(data: Path) -> dict[tuple[str, str], list[Group]]:
     """Return the groups of each set and split; the made ones of a set stand in files of their own beside it.
 
-    What was written on passages of any set is a set of its own.
+    What was written on passages of any set is a set of its own, and so is what was judged, and what `mined.py` found.
     """
     rows: dict[tuple[str, str], list[Group]] = defaultdict(list)
     for path in sorted(data.glob("*.jsonl")):
-        name = "written" if ".written." in path.name else path.name.split(".")[0]
+        name, form = path.name.split(".")[:2]
+        name = form if form in ("judged", "mined", "written") else name
         for row in read(path):
             if row["candidates"]:
                 rows[name, row["split"]].append(group_of(name, row))
