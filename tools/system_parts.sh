@@ -23,4 +23,5 @@ part() {
 
 export DEBIAN_FRONTEND=noninteractive
 part chromium chromium Chromium "open the web page"
+part pgbouncer pgbouncer PgBouncer "ask PostgreSQL through a pooler"
 part soffice libreoffice-writer-nogui LibreOffice "convert documents"
