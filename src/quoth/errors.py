@@ -19,6 +19,7 @@ QuothError
     ├── IndexMismatch   it was written in another format or with another model
     ├── IndexBusy       another process is writing
     ├── IndexDamaged    its files contradict each other
+    ├── LabelsUnsupported   it cannot be read with limited access
     ├── ShardMissing    a shard does not answer now
     │   └── ShardLost   a shard stopped answering; the caller may read again without it
     └── IndexUnwritable no permission to write, or no space
@@ -151,6 +152,12 @@ class IndexBusy(IndexFault):
 
 class IndexDamaged(IndexFault):
     code = "index-damaged"
+
+
+class LabelsUnsupported(IndexFault):
+    """This kind of index cannot be limited to some of its documents. It shows none rather than all."""
+
+    code = "labels-unsupported"
 
 
 class ShardMissing(IndexFault):

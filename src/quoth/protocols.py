@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from quoth.types import (
+    EVERYTHING,
+    Access,
     Candidate,
     Candidates,
     Document,
@@ -25,6 +27,7 @@ from quoth.types import (
     Sentence,
     SentenceInContext,
     ShardState,
+    Span,
     SplitDocument,
     StoredDocument,
     Support,
@@ -128,8 +131,11 @@ class Reader(Protocol):
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         """Return every document, or those of `ids` that exist, ordered by id."""
 
-    def sentences(self, doc_id: str) -> Iterator[Sentence]:
-        """Yield every sentence of a document in reading order, headings included."""
+    def sentences(self, doc_id: str, near: Span | None = None) -> Iterator[Sentence]:
+        """Yield every sentence of a document in reading order, headings included.
+
+        With `near` only those that begin in it or right behind its end, and the last one before it.
+        """
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
         """Return every passage of a document in reading order."""
@@ -163,8 +169,20 @@ class Store(Protocol):
     def published(self) -> float | None:
         """Return when the current generation was published, in seconds since 1970; None when there is none."""
 
-    def read(self) -> AbstractContextManager[Reader]:
-        """Open the current generation. Raise `NoIndex` when there is none. Several threads may read at a time."""
+    def read(self, access: Access = EVERYTHING) -> AbstractContextManager[Reader]:
+        """Open the current generation. Raise `NoIndex` when there is none. Several threads may read at a time.
+
+        With limited `access` the reader does and says, byte for byte, what it would if the index had never held the
+        other documents; its generation is 1, and it lists no labels. Raise `LabelsUnsupported` where a store cannot
+        do that.
+        """
+
+    def relabel(self, labels: Mapping[str, Collection[str]]) -> None:
+        """Replace the labels of documents by id, all or none; it holds from the next `read` on, in every process.
+
+        It is no new generation. A document keeps these labels when it is ingested again, until its files state other
+        ones than before. Raise `CorpusError` when there is no such document.
+        """
 
     def close(self) -> None:
         """Release files, connections and memory. The store can be used again."""
@@ -187,12 +205,14 @@ class Store(Protocol):
         profile: tuple[str, str],
         progress: Progress | None,
         refusals: Refusals | None = None,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> IndexInfo:
         """Add or replace the documents of `put`, remove others by id, and publish a new generation.
 
-        When only the `root` of documents changes, the generation stays. Vectors are saved as soon as they are computed,
-        so that a write that was interrupted does not compute them again. `profile` is a name and its YAML. `refusals`
-        is read when all of `put` has been. Raise `IndexBusy` when another process is writing.
+        When only the `root` or the labels of documents change, the generation stays. Vectors are saved as soon as they
+        are computed, so that a write that was interrupted does not compute them again. `profile` is a name and its
+        YAML. `refusals` is read when all of `put` has been, and so are `labels`, which the files of unchanged documents
+        state now, by id: they take the place of those in force. Raise `IndexBusy` when another process is writing.
         """
 
 

@@ -10,6 +10,7 @@ import os
 import resource
 import select
 import signal
+import sqlite3
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from typing import Any, NoReturn
 
 from quoth.errors import QuothError
 from quoth.protocols import Progress
-from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.embedded import EmbeddedStore, sqlite_schema
 from quoth.types import NO_FILTERS, Query, Vectors
 
 from .fakes import PROFILE, HashEmbedder, numbered
@@ -69,6 +70,28 @@ def die_at_step(index: str, step: str) -> None:
 
     sys.addaudithook(count)
     write(index, HashEmbedder(), documents=2, sentences=5)
+    print(f"steps {steps}", flush=True)  # noqa: T201
+
+
+def die_while_relabelling(index: str, step: str) -> None:
+    """Die at the given one of the statements of a change of labels; 0 lives, and counts them."""
+    steps = 0
+
+    def count(_: str) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == int(step):
+            die()
+
+    connect = sqlite_schema.connect_writer
+
+    def counted(location: Path) -> sqlite3.Connection:
+        connection = connect(location)
+        connection.set_trace_callback(count)
+        return connection
+
+    sqlite_schema.connect_writer = counted
+    EmbeddedStore(index).relabel({f"doc{number}.md": ["board"] for number in range(4)})
     print(f"steps {steps}", flush=True)  # noqa: T201
 
 
@@ -133,6 +156,7 @@ COMMANDS = {
     for command in (
         die_while_embedding,
         die_at_step,
+        die_while_relabelling,
         fail_with_small_files,
         write_plainly,
         write_without_rights,

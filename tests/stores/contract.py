@@ -315,6 +315,17 @@ class StoreContract:
             assert reader.page("a.pdf", 1) is None
             assert reader.page("a.pdf", 2) is not None
 
+    def test_sentences_near_a_span_are_those_that_begin_in_it_and_the_one_before(self, indexed: Store) -> None:
+        with indexed.read() as reader:
+            every = list(reader.sentences("canola/guide.md"))
+            starts = [sentence.quote.span.start for sentence in every]
+
+            for first, last in ((at, end) for at in range(starts[-1] + 2) for end in (at + 1, at + 30, starts[-1] + 9)):
+                begin = max((place for place, start in enumerate(starts) if start <= first), default=0)
+                expected = [each for each in every[begin:] if each.quote.span.start <= last]
+                assert list(reader.sentences("canola/guide.md", Span(first, last))) == expected
+            assert list(reader.sentences("absent.md", Span(0, 9))) == []
+
     def test_neighbours_are_the_sentences_beside_it_headings_included(self, indexed: Store) -> None:
         with indexed.read() as reader:
             heading, first, second, last = reader.sentences("canola/guide.md")

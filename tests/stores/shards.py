@@ -36,9 +36,13 @@ class WrittenShards(ShardedStore):
         profile: tuple[str, str],
         progress: Progress | None,
         refusals: Refusals | None = None,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> IndexInfo:
         documents = list(put)
         place = Path(self.location)
+        before, _ = published(place)
+        for entry in before.shards if before else ():
+            EmbeddedStore(place / entry.folder).relabel(entry.labels.labels)
         for number, folder in enumerate(folders(SHARDS)):
             EmbeddedStore(place / folder).write(
                 [one for one in documents if assign(one.document.id, SHARDS) == number],
@@ -46,6 +50,7 @@ class WrittenShards(ShardedStore):
                 embedder=embedder,
                 profile=profile,
                 progress=progress,
+                labels={one: own for one, own in (labels or {}).items() if assign(one, SHARDS) == number},
             )
         return publish(place, folders(SHARDS))
 

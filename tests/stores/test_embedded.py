@@ -23,8 +23,9 @@ from quoth.protocols import Progress
 from quoth.stores.disk_faults import connect_readonly
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.embedded import sqlite_schema as schema
-from quoth.types import Filters, IndexInfo, Query, SplitDocument, Vectors
+from quoth.types import Access, Filters, IndexInfo, Query, SplitDocument, Vectors
 
+from .access_contract import AccessContract
 from .contract import CORPUS, NewStore, StoreContract, question, search, texts, write
 from .fakes import HashEmbedder, numbered, split
 from .refusals import check_refusals
@@ -33,6 +34,13 @@ TESTS = Path(__file__).parent.parent
 
 
 class TestContract(StoreContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def new_store(cls, tmp_path_factory: pytest.TempPathFactory) -> NewStore:
+        return lambda: EmbeddedStore(tmp_path_factory.mktemp("index"))
+
+
+class TestAccessContract(AccessContract):
     @pytest.fixture(scope="class")
     @classmethod
     def new_store(cls, tmp_path_factory: pytest.TempPathFactory) -> NewStore:
@@ -107,6 +115,55 @@ def test_an_index_from_before_readings_is_read_and_written(index: Path) -> None:
         assert reader.info.documents == count + 1
 
 
+def test_an_index_from_before_labels_is_unlabelled_until_it_gets_some(index: Path) -> None:
+    store = EmbeddedStore(index)
+    write(store, [split("new.md", "The new sentence.")])
+    with closing(sqlite3.connect(index / "quoth.db")) as before, before:
+        before.executescript(
+            "ALTER TABLE documents DROP COLUMN access; ALTER TABLE documents DROP COLUMN stated_access;"
+        )
+    for path in index.rglob("lengths.npy"):
+        path.unlink()
+    for path in index.rglob("generations/*/manifest.json"):
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        listed["parts"] = {name: entry for name, entry in listed["parts"].items() if not name.endswith("lengths.npy")}
+        path.write_text(json.dumps(listed), encoding="utf-8")
+    nobody, board = Access(frozenset(), unlabelled=True), Access(frozenset({"board"}), unlabelled=False)
+
+    with store.read(nobody) as reader:
+        assert texts(reader.search(question("sentence"))) == {"The old sentence.", "The new sentence."}
+    with store.read(board) as reader:
+        assert reader.documents() == ()
+    with store.read() as reader:
+        assert [info.access for info in reader.documents()] == [(), ()]
+    assert {known.access for known in store.stored_documents().values()} == {()}
+
+    store.relabel({"new.md": ["board"]})
+    with store.read(nobody) as reader, store.read(board) as other:
+        assert texts(reader.search(question("sentence"))) == {"The old sentence."}
+        assert texts(other.search(question("sentence"))) == {"The new sentence."}
+    alone = EmbeddedStore(index.with_name("alone"))
+    write(alone, [split("new.md", "The new sentence.")])
+    with store.read(board) as reader, alone.read() as expected:
+        query = question("sentence", "new", vector="new")
+        assert reader.search(query).items == expected.search(query).items
+
+
+def test_labels_can_change_while_another_process_writes(index: Path) -> None:
+    def slow() -> Iterator[SplitDocument]:
+        EmbeddedStore(index).relabel({"old.md": ["board"]})
+        yield split("new.md", "The new sentence.")
+        yield split("old.md", "The old sentence, changed.")
+
+    store = EmbeddedStore(index)
+    write(store, slow())
+
+    assert {doc_id: known.access for doc_id, known in store.stored_documents().items()} == {
+        "new.md": (),
+        "old.md": ("board",),
+    }
+
+
 # Processes that die
 
 
@@ -143,6 +200,30 @@ def test_a_kill_at_any_step_leaves_the_old_generation_or_the_new(tmp_path: Path,
         assert (info.documents, info.sentences) == (2, 10)
         assert not list(place.glob("staging*"))
         assert len(generations(place)) <= 2
+
+
+def test_a_kill_while_labels_change_changes_all_or_none(tmp_path: Path, child: Child) -> None:
+    place = tmp_path / "labelled"
+    put = [numbered(f"doc{number}.md", 2) for number in range(4)]
+    write(EmbeddedStore(place), put)
+
+    def copy() -> Path:
+        return Path(shutil.copytree(place, tmp_path / "copy", dirs_exist_ok=True))
+
+    steps = int(child("die_while_relabelling", str(copy()), "0").stdout.split("steps ")[1])
+    ended = set()
+    for step in range(1, steps + 1):
+        shutil.rmtree(tmp_path / "copy")
+        died = child("die_while_relabelling", str(copy()), str(step))
+        assert died.returncode == -signal.SIGKILL, died.stderr
+        store = EmbeddedStore(tmp_path / "copy")
+        (labels,) = {known.access for known in store.stored_documents().values()}
+        with store.read(Access(frozenset({"board"}), unlabelled=False)) as reader:
+            assert reader.info.documents == (4 if labels else 0)
+        ended.add(labels)
+        store.relabel({"doc0.md": ["board"]})  # nothing is in the way
+    assert () in ended
+    assert steps > 4
 
 
 def test_an_interrupt_leaves_no_debris_and_loses_no_vectors(index: Path) -> None:

@@ -367,12 +367,96 @@ def test_a_filter_that_many_rows_pass_gives_the_nearest_of_them(large: PostgresS
 def test_both_searches_go_through_their_indexes(large: PostgresStore) -> None:
     query = question("topic3", "doc150.md", vector="topic3")
     with large.read() as reader:
-        for filters in (NO_FILTERS, of_type("common")):
-            statement, values = search.statement(replace(query, filters=filters), reader.published, query.vector)
-            reader.connection.execute(search.SETTINGS, search.settings(query, 100))
-            plan = "\n".join(row[0] for row in reader.connection.execute(f"EXPLAIN {statement}", values))
-            assert "Index Scan using sentences_by_vector" in plan
-            assert "Bitmap Index Scan on sentences_by_term" in plan
+        words = search.weigh_words(reader.connection, query, reader.published)
+        assert words is not None
+        for limits in (NO_FILTERS, of_type("common")):
+            filtered = replace(query, filters=limits)
+            reader.connection.execute(search.SETTINGS, search.settings(filtered, 100))
+            conditions = search.conditions(limits)
+
+            nearest = search.both_ways(filtered, reader.published, query.vector, words=words, best={})
+            assert "Index Scan using sentences_by_vector" in plan(reader.connection, nearest)
+            for score, index in ((words.ideal / 2, "sentences_by_impact"), (0.0, "sentences_by_term")):
+                able = search.reaching(words, score, conditions, most=None)
+                assert f"Bitmap Index Scan on {index}" in plan(reader.connection, able)
+
+
+def plan(connection: Connection, asked: search.Statement) -> str:
+    return "\n".join(row[0] for row in connection.execute(f"EXPLAIN {asked.text}", asked.values))
+
+
+def random_words(count: int) -> Iterator[SplitDocument]:
+    """Sentences of many lengths, whose words are as common as those of real text; some hold a word several times."""
+    drawn = np.random.default_rng(7)
+    for number in range(count):
+        lengths = drawn.integers(1, 60, size=40)
+        sentences = [" ".join(f"w{rank}" for rank in drawn.zipf(1.4, size=length) if rank < 5000) for length in lengths]
+        yield split(f"{number:03d}.md", *(f"{sentence} end." for sentence in sentences))
+
+
+@pytest.fixture(scope="module")
+def varied(database_url: str) -> Iterator[PostgresStore]:
+    schema = new_schema()
+    with closing(PostgresStore(database_url, schema=schema, vectors="vector", ef_search=100)) as store:
+        write(store, list(random_words(100)))
+        yield store
+    drop_schema(database_url, schema)
+
+
+VARIED_QUESTIONS = (
+    question("w1", "w2"),
+    question("w1", "w9", "w70", "w300"),
+    question("w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12", "end"),
+    question("w40", "absent", "w2"),
+    replace(question(), terms=(("w3", "w44 w5"), ("w90", "w2"), ("w14/w15",))),
+    question(*(f"w{rank}" for rank in range(1, 40))),
+)
+
+
+@pytest.mark.parametrize("query", VARIED_QUESTIONS)
+def test_no_sentence_that_reaches_a_score_is_missed(varied: PostgresStore, query: Query) -> None:
+    with varied.read() as reader:
+        words = search.weigh_words(reader.connection, query, reader.published)
+        assert words is not None
+        every: dict[int, float] = dict(search.reaching(words, 0, None, most=None).rows(reader.connection))
+        ranked = sorted(every.values(), reverse=True)
+        for score in ranked[0], ranked[10], ranked[100], ranked[len(ranked) // 2], ranked[-1]:
+            able: dict[int, float] = dict(search.reaching(words, score, None, most=None).rows(reader.connection))
+
+            assert {id_ for id_, reached in every.items() if reached >= score} <= able.keys()
+            assert {id_: every[id_] for id_ in able} == pytest.approx(able)
+
+
+def test_an_index_tells_most_sentences_that_score_too_little(varied: PostgresStore) -> None:
+    with varied.read() as reader:
+        words = search.weigh_words(reader.connection, VARIED_QUESTIONS[1], reader.published)
+        assert words is not None
+        every = sorted(row[1] for row in search.reaching(words, 0, None, most=None).rows(reader.connection))
+        able = search.reaching(words, every[-50], None, most=None).rows(reader.connection)
+
+    assert len(every) > 2000
+    assert len(able) < 150
+
+
+@pytest.mark.parametrize("query", VARIED_QUESTIONS)
+@pytest.mark.parametrize("filters", [NO_FILTERS, Filters(("003.md", "070.md"), {}, (), None, None)])
+def test_many_sentences_are_ranked_as_in_a_folder(
+    varied: PostgresStore, tmp_path_factory: pytest.TempPathFactory, query: Query, filters: Filters
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "varied"
+    embedded = EmbeddedStore(folder, faiss_threshold=10**9)
+    if not folder.exists():
+        write(embedded, list(random_words(100)))
+    asked = replace(query, filters=filters, candidates=30)
+
+    def ranked(found: Candidates) -> list[tuple[float, str]]:
+        return sorted((-item.lexical, item.sentence.id) for item in found.items)
+
+    here, there = ranked(found_by(embedded, asked)), ranked(found_by(varied, asked))
+    assert [score for score, _ in there] == pytest.approx([score for score, _ in here], abs=2e-6)
+    assert len(here) == 30
+    clear = [found for found in here if found[0] < here[-1][0] - 1e-5]  # not at the cut
+    assert {id_ for _, id_ in clear} <= {id_ for _, id_ in there}
 
 
 def test_common_words_alone_are_found_where_they_are_enough(large: PostgresStore) -> None:

@@ -23,6 +23,7 @@ from quoth.stores.sharded import sharded_reader as merge
 from quoth.stores.sharded.shard_protocol import BoundedHit, ScoredHit, TieBreak
 from quoth.types import NO_FILTERS, Filters, Query, SplitDocument
 
+from .access_contract import AccessContract
 from .contract import CORPUS, NewStore, StoreContract, question, search
 from .fakes import PROFILE, HashEmbedder, metadata, split
 from .shards import WrittenShards, both, described
@@ -39,6 +40,13 @@ class TestContract(StoreContract):
     test_an_error_in_the_documents_publishes_nothing = None  # type: ignore[assignment]
     test_threads_search_while_generations_change = None  # type: ignore[assignment]
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def new_store(cls, tmp_path_factory: pytest.TempPathFactory) -> NewStore:
+        return lambda: WrittenShards(tmp_path_factory.mktemp("index"))
+
+
+class TestAccessContract(AccessContract):
     @pytest.fixture(scope="class")
     @classmethod
     def new_store(cls, tmp_path_factory: pytest.TempPathFactory) -> NewStore:

@@ -19,6 +19,7 @@ from quoth.stores.sharded import ShardedStore, assign
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ShardEntry
 from quoth.stores.sharded.local_shard import LocalShard
+from quoth.types import Access
 
 from .contract import CORPUS, question, search, texts, write
 from .fakes import PROFILE, HashEmbedder, split
@@ -151,11 +152,11 @@ def test_a_number_that_was_changed_is_noticed(place: Path) -> None:
 
 
 def test_a_newer_format_is_refused_and_not_overwritten(place: Path) -> None:
-    change(place, lambda content: content.update(format=3, future=True))
+    change(place, lambda content: content.update(format=4, future=True))
 
-    with pytest.raises(IndexMismatch, match="format 3"):
+    with pytest.raises(IndexMismatch, match="format 4"):
         read(place)
-    with pytest.raises(IndexMismatch, match="format 3"):
+    with pytest.raises(IndexMismatch, match="format 4"):
         publish(place, FOLDERS)
 
 
@@ -242,12 +243,12 @@ def test_an_index_published_while_it_is_opened_is_read_whole(place: Path) -> Non
     class Late(ShardedStore):
         """Publishes between reading the file and opening the shards."""
 
-        def _entered(self, entry: ShardEntry, stack: ExitStack) -> LocalShard:
+        def _entered(self, entry: ShardEntry, stack: ExitStack, access: Access) -> LocalShard:
             if not done:
                 done.append(entry.folder)
                 write(EmbeddedStore(place / home_of(doc_id)), [split(doc_id, "Canola is new.")])
                 publish(place, FOLDERS)
-            return super()._entered(entry, stack)
+            return super()._entered(entry, stack, access)
 
     done: list[str] = []
     with Late(place).read() as reader:

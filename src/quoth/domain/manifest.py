@@ -13,9 +13,11 @@ from typing import Any
 
 from quoth.errors import SettingsError
 from quoth.overrides import parse_yaml
-from quoth.types import Metadata, Supersession
+from quoth.types import Metadata, Supersession, labels_of
 
 MANIFEST_NAME = "corpus.yaml"
+ACCESS = "access"
+"""The field with the labels of a document."""
 BESIDE = ".meta.yaml"
 """The end of the name of a file with the fields of the document beside it: `guide.pdf.meta.yaml`."""
 _FIELDS = frozenset(
@@ -30,6 +32,7 @@ _FIELDS = frozenset(
         "authors",
         "year",
         "doi",
+        ACCESS,
     }
 )
 _LARGEST_BESIDE = 2**20
@@ -71,6 +74,7 @@ def _rule(entry: object, *, source: str, facets: Collection[str]) -> ManifestRul
     if facets and (unknown := sorted(set(map(str, tags)) - set(facets))):
         raise SettingsError(f"{source}: unknown tags {', '.join(unknown)}", hint=_HINT)
     metadata(fields, source=source, facets=facets)  # reports a wrong value before any document is read
+    stated_labels(fields, source=source)
     return ManifestRule(entry["match"], with_tags(fields, facets))
 
 
@@ -116,7 +120,8 @@ def with_tags(fields: Mapping[str, Any], facets: Collection[str]) -> dict[str, A
     declared = fields.get("tags")
     within = {facet: declared[facet] for facet in facets if facet in declared} if isinstance(declared, Mapping) else {}
     own = {facet: fields[facet] for facet in facets if facet in fields}
-    others = {key: value for key, value in fields.items() if key != "tags" and key not in facets}
+    # A facet that is called `access` must not take labels away.
+    others = {key: value for key, value in fields.items() if key == ACCESS or (key != "tags" and key not in facets)}
     return others | ({"tags": own | within} if own or within else {})
 
 
@@ -151,6 +156,30 @@ def metadata(fields: Mapping[str, Any], *, source: str, facets: Collection[str])
         year=_year(fields.get("year")),
         doi=_doi(fields.get("doi")),
     )
+
+
+_LONGEST_LABEL = 200
+"""Code points."""
+
+
+def stated_labels(fields: Mapping[str, Any], *, source: str) -> tuple[str, ...]:
+    """Return the labels in `access`, as `labels_of` writes them. Raise `SettingsError` for a wrong value.
+
+    A text holds several, separated by commas. Labels are checked strictly: a document with a wrong one is refused,
+    since without it everybody might read it.
+    """
+    found: list[str] = []
+    for entry in _listed(fields.get(ACCESS)):
+        if isinstance(entry, bool) or not isinstance(entry, str | int):
+            raise _wrong(source, ACCESS, "a label or a list of labels", entry)
+        found += _whole(str(entry), source, ACCESS).split(",")
+    labels = labels_of(found)
+    for label in labels:
+        if len(label) > _LONGEST_LABEL or not label.isprintable():
+            raise _wrong(source, ACCESS, f"labels of at most {_LONGEST_LABEL} printable characters", label)
+    if found and not labels:
+        raise _wrong(source, ACCESS, "a label or a list of labels", fields[ACCESS])
+    return labels
 
 
 def _listed(value: object) -> list[object]:

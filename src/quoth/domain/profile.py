@@ -195,7 +195,7 @@ def _patterns(content: Mapping[str, Any], key: str, *, key_path: str) -> tuple[r
     for source in _words(content.get(key)):
         try:
             patterns.append(re.compile(rf"(?<!\w)(?:{source})(?!\w)"))
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"{key_path}.{key}: {source!r} is no pattern: {error}") from error
     return tuple(patterns)
 

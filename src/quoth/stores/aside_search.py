@@ -39,18 +39,21 @@ from quoth.types import (
 MOST_EMBEDDED = 128
 """Sentences that a question compares by meaning, at most, since it may have to embed them: first those that share words
 with it, best first, then back matter and mastheads, whose words a question rarely shares, then references."""
+_MOST_INDEXES = 8  # what people with different access see counts as different indexes
 LONGEST_TOKENS = 800
 """Tokens of a passage, unless a single sentence has more."""
 
 
 class AsideSearch:
-    """Finds sentences beside the text. It keeps what it has read of one generation, and threads may share it."""
+    """Finds sentences beside the text. It keeps what it has read of a few indexes, and threads may share it.
+
+    A generation is another index for everybody who sees other documents of it, and has another digest.
+    """
 
     def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._generation: object = None
-        self._parts: dict[frozenset[RegionKind], AsideTexts] = {}
+        self._parts: dict[object, dict[frozenset[RegionKind], AsideTexts]] = {}
         self._embedded: dict[str, tuple[Vectors, bytes]] = {}
 
     def view(self, reader: Reader, kinds: Collection[RegionKind]) -> Reader:
@@ -59,13 +62,16 @@ class AsideSearch:
 
     def texts(self, reader: Reader, kinds: frozenset[RegionKind]) -> AsideTexts:
         """Return every sentence of `kinds` in the index."""
-        generation = (reader.info.digest, reader.missing)
+        index = (reader.info.digest, reader.missing)
         with self._lock:
-            if self._generation != generation:
-                self._generation, self._parts, self._embedded = generation, {}, {}
-            if kinds not in self._parts:
-                self._parts[kinds] = AsideTexts(tuple(_read(reader, kinds)), reader.info)
-            return self._parts[kinds]
+            if index not in self._parts:
+                self._embedded = {}
+                if len(self._parts) >= _MOST_INDEXES:
+                    del self._parts[next(iter(self._parts))]
+            parts = self._parts[index] = self._parts.pop(index, {})  # the last one was used last
+            if kinds not in parts:
+                parts[kinds] = AsideTexts(tuple(_read(reader, kinds)), reader.info)
+            return parts[kinds]
 
     def embedded(self, texts: Sequence[str], *, dimension: int) -> tuple[Vectors, list[bytes]]:
         """Return a vector and the token codes of each text; zeros without an embedder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -51,14 +51,16 @@ Row: TypeAlias = tuple[Any, ...]
 
 DOCUMENT_COLUMNS = (
     "id, fingerprint, sha256, source_sha256, encoding, format, extractor, root, characters, sentences, pages, "
-    "document_type, is_binding, metadata, reading, text"
+    "document_type, is_binding, metadata, reading, access, stated_access, text"
 )
 SENTENCE_COLUMNS = "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags, text"
 PASSAGE_COLUMNS = "ordinal, first, last, start, stop, section, page, tokens"
 PAGE_COLUMNS = "number, width, height, spans, boxes"
 
 WHOLE = "id, text, sha256, source_sha256, encoding, format, extractor, metadata"
-LISTED = "id, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages, metadata, reading"
+LISTED = (
+    "id, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages, metadata, reading, access"
+)
 QUOTED = (
     "d.id, s.start, s.stop, s.text, s.kind, s.section, s.lead_start, s.lead_stop, s.lead_text, s.page, s.ocr, s.tags"
 )
@@ -88,7 +90,11 @@ def document_values(split: SplitDocument) -> dict[str, Any]:
 def document_row(split: SplitDocument) -> Row:
     """Return the values for `DOCUMENT_COLUMNS`."""
     values = document_values(split)
-    return picked(DOCUMENT_COLUMNS, values | {"metadata": to_json(values["metadata"])})
+    labels = to_json(split.access)
+    return picked(
+        DOCUMENT_COLUMNS,
+        values | {"metadata": to_json(values["metadata"]), "access": labels, "stated_access": labels},
+    )
 
 
 def sentence_row(ordinal: int, sentence: Sentence) -> Row:
@@ -116,13 +122,33 @@ def sentence(row: Row) -> Sentence:
     return Sentence(
         doc_id=doc_id,
         quote=Quote(Span(start, stop), text),
-        kind=RegionKind(kind),
+        kind=_kind(kind),
         section=_section(section),
         lead=None if lead_text is None else Quote(Span(lead_start, lead_stop), lead_text),
         page=page,
         ocr=ocr,
         tags=dict(_tags(tags)),
     )
+
+
+def near_sentences(sentences: Iterable[Sentence], near: Span | None) -> Iterator[Sentence]:
+    """Yield of all sentences of a document those that `Reader.sentences` gives for `near`."""
+    if near is None:
+        yield from sentences
+        return
+    before: Sentence | None = None
+    for sentence in sentences:
+        if sentence.quote.span.start > near.end:
+            break
+        if sentence.quote.span.start > near.start:
+            if before is not None:
+                yield before
+            before = None
+            yield sentence
+        else:
+            before = sentence
+    if before is not None:
+        yield before
 
 
 def passage_row(ordinal: int, passage: Passage) -> Row:
@@ -164,9 +190,14 @@ def document(row: Row) -> Document:
 
 def listed(row: Row) -> DocumentInfo:
     """Return the document info in a row of `LISTED`."""
-    *fields, metadata, stored = row
-    values = (*fields, _metadata(metadata), reading(stored))
+    *fields, metadata, stored, access = row
+    values = (*fields, _metadata(metadata), reading(stored), stored_labels(access))
     return DocumentInfo(*values)
+
+
+def stored_labels(column: str) -> tuple[str, ...]:
+    """Return the labels in a column of JSON."""
+    return _labels(column)
 
 
 def reading(stored: str | None) -> Reading | None:
@@ -211,7 +242,9 @@ to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 # Neighbouring sentences share their section and often their tags: parsing them again and again would take most of the
 # time of a search.
+_kind = lru_cache(maxsize=None)(RegionKind)
 _section = lru_cache(maxsize=4096)(msgspec.json.Decoder(tuple[str, ...]).decode)
+_labels = lru_cache(maxsize=4096)(msgspec.json.Decoder(tuple[str, ...]).decode)
 _tags = lru_cache(maxsize=4096)(msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode)
 
 

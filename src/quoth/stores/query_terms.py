@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable, Collection, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -22,6 +22,8 @@ _MAX_GROUPS = 256
 _MAX_ALTERNATIVES = 64
 _MAX_TOKENS = 32
 _MAX_CHARACTERS = 4096
+_USUAL_CHARACTERS = 64
+"""Longer terms are not kept, so that those that are take little memory."""
 
 
 @cache
@@ -59,7 +61,8 @@ def _group_variants(group: Sequence[str], languages: Sequence[str]) -> tuple[Var
 
 def variants(term: str, languages: Sequence[str]) -> tuple[Variant, ...]:
     """Return the ways a sentence can hold `term`: as written, or in parts (`kg/ha`; `kg` and `ha`), by language."""
-    found = (variant for language in languages for variant in _variants(term[:_MAX_CHARACTERS], language))
+    made = _kept_variants if len(term) <= _USUAL_CHARACTERS else _variants
+    found = (variant for language in languages for variant in made(term[:_MAX_CHARACTERS], language))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -68,6 +71,10 @@ def _variants(term: str, language: str) -> tuple[Variant, Variant]:
     whole = [word.whole for word in asked][:_MAX_TOKENS]
     parts = [part for word in asked for part in word.parts or (word.whole,)][:_MAX_TOKENS]
     return (_distinct(whole), _distinct(parts)) if language else (_stems(whole), _stems(parts))
+
+
+_kept_variants = lru_cache(maxsize=16_384)(_variants)
+"""A question looks its words up several times, and questions share most of their words."""
 
 
 def _stems(forms: Sequence[str]) -> Variant:

@@ -49,9 +49,15 @@ class WriteTemplate(ABC):
         self.model = self.embedder.identity
         self._report = self.progress or (lambda *_: None)
 
-    def run(self, put: Iterable[SplitDocument], remove: Collection[str], refusals: Refusals | None = None) -> IndexInfo:
+    def run(
+        self,
+        put: Iterable[SplitDocument],
+        remove: Collection[str],
+        refusals: Refusals | None = None,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> IndexInfo:
         with self.staging():
-            self._stage_all(put, remove)
+            self._stage_all(put, remove, {} if labels is None else labels)
             if refusals is not None:
                 self.remember(refusals)
             if self.old is not None:
@@ -109,6 +115,9 @@ class WriteTemplate(ABC):
     def finish_staging(self, moved: Mapping[str, str]) -> None:
         """Note the removed documents, and store the new root of each moved document, by id."""
 
+    def state_labels(self, labels: Mapping[str, tuple[str, ...]]) -> None:  # noqa: B027 - a store may keep no labels
+        """Store the labels that the files of documents state now, by id, in place of those in force."""
+
     @abstractmethod
     def remember(self, refusals: Refusals) -> None:
         """Store which files were refused, in place of what is stored about the same files and folders."""
@@ -133,16 +142,20 @@ class WriteTemplate(ABC):
     def publish(self) -> IndexInfo:
         """Bring the staged documents into the index, remove others, and publish the new generation."""
 
-    def _stage_all(self, put: Iterable[SplitDocument], remove: Collection[str]) -> None:
+    def _stage_all(
+        self, put: Iterable[SplitDocument], remove: Collection[str], labels: Mapping[str, tuple[str, ...]]
+    ) -> None:
         stored = self.stored_documents()
         other_model = self.old is not None and self.old.model != self.model
         seen = set()
         moved: dict[str, str] = {}
+        stated: dict[str, tuple[str, ...]] = {}
         for split in put:
             doc_id = split.document.id
             before = stored.get(doc_id)
             seen.add(doc_id)
             moved.pop(doc_id, None)
+            stated.pop(doc_id, None)
             if other_model or before is None or before.fingerprint != split.fingerprint:
                 self.stage(split)
                 self.staged.add(doc_id)
@@ -151,9 +164,14 @@ class WriteTemplate(ABC):
             self.staged.discard(doc_id)
             if before.root != split.root:
                 moved[doc_id] = split.root
+            if before.stated_access != split.access:
+                stated[doc_id] = split.access
+        stated |= {doc_id: own for doc_id, own in labels.items() if doc_id in stored and doc_id not in seen}
         self.removed = tuple(sorted(stored.keys() & set(remove) - seen))
         # Where a document was found is not part of the index's identity: a new root needs no new generation.
         self.finish_staging(moved)
+        if stated:
+            self.state_labels(stated)
 
     def _embed_missing(self) -> None:
         total = self.find_missing()

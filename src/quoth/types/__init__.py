@@ -1,5 +1,6 @@
 """The values that the stages pass on. All are frozen."""
 
+from quoth.types.access import EVERYTHING, Access, labels_of
 from quoth.types.documents import (
     Document,
     DocumentInfo,

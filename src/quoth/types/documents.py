@@ -188,7 +188,8 @@ class SplitDocument:
     """A document with its sentences and passages in reading order, ready to be stored.
 
     `fingerprint` changes with the bytes, the metadata, the profile, the extractor and the splitter. `root` is the
-    folder that the document was found in; `--prune` needs it, and it does not change the digest of the index.
+    folder that the document was found in; `--prune` needs it, and it does not change the digest of the index. `access`
+    are the labels that its files state (see `labels_of`); they change neither.
     """
 
     document: Document
@@ -198,15 +199,22 @@ class SplitDocument:
     root: str
     fingerprint: str
     reading: Reading | None = None
+    access: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """The record of a document in a store that shows whether its file has changed."""
+    """The record of a document in a store that shows whether its file has changed.
+
+    `access` are the labels in force, and `stated_access` those that its files stated at the last ingest: they differ
+    when somebody has set other ones since.
+    """
 
     fingerprint: str
     source_sha256: str
     root: str
+    access: tuple[str, ...] = ()
+    stated_access: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +234,8 @@ class DocumentInfo:
     metadata: Metadata
     reading: Reading | None = None
     """None for a document that was stored before this was recorded."""
+    access: tuple[str, ...] = ()
+    """The labels in force, for the owner of the index; empty in what a limited reader gives."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ vectors.npy    float16, one row for each evidence sentence: by document id, then
 rows.npy       int64, the sentence row of each
 documents.npy  int64, the document row of each
 tags.npy       int64, pairs of a position in this partition and the id of a tag that the sentence there has
+lengths.npy    int32, the number of terms of each; missing in what an earlier version wrote
 faiss.index    only where there are many vectors and FAISS is installed
 
 A position is an offset into these files, counted through all partitions. FAISS keeps an inverted file of 8-bit vectors
@@ -15,7 +16,8 @@ from __future__ import annotations
 import logging
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
@@ -26,13 +28,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quoth.errors import IndexMismatch
+from quoth.machine import available_cores
 from quoth.stores.database_rows import Row, RowLimits, unit_vectors
 from quoth.stores.embedded import generations
 from quoth.stores.embedded.generations import Partition, evidence, partition_folder
+from quoth.stores.embedded.lexical_index import LENGTHS
 from quoth.types import Candidate, Candidates, Sentence, Vectors
 
 _VECTORS, _ROWS, _DOCUMENTS, _TAGS, _FAISS = "vectors.npy", "rows.npy", "documents.npy", "tags.npy", "faiss.index"
 _BATCH = 4096  # vectors that are written at once
+_WORTH_TWO_CORES = 10_000  # vectors: fewer are compared in the time that it takes to wake a thread
 _BLOCK = 65_536  # vectors that FAISS takes at once, or that are compared at once
 _TRAINING_PER_LIST = 40  # the least that FAISS takes without complaint; training is most of the time
 
@@ -44,6 +49,10 @@ _ROUNDS = 4
 _PROBED_SHARE = 8
 _PROBED_AT_LEAST = 16
 _RESCORED = 4  # times the asked number, to make up for what 8 bits lose
+
+# Groups of cosines, and how many of them there must be for each that is wanted, so that finding the best of each pays.
+_GROUP = 64
+_WORTH_GROUPS = 4
 
 # Up to this many allowed vectors it is cheaper, and exact, to score them all.
 _FEW = 50_000
@@ -63,6 +72,7 @@ class PartitionVectors:
     tags: NDArray[np.int64]
     stored: NDArray[np.float16]
     faiss: Any | None
+    lengths: NDArray[np.int32] | None
 
 
 class PartitionOffsets:
@@ -92,28 +102,72 @@ class ExactSearch:
     """Computes every cosine, which takes milliseconds for up to some hundred thousand vectors."""
 
     def __init__(self, partitions: Sequence[PartitionVectors], split: PartitionOffsets) -> None:
-        # By columns, because that product is twice as fast; block by block, to hold no second copy meanwhile; in one
-        # matrix, because on a busy machine each call of the linear algebra library may wait for its own threads.
-        self._matrix: Vectors = np.empty((split.total, partitions[0].stored.shape[1]), dtype=np.float32, order="F")
+        self._matrix: Vectors = np.empty((split.total, partitions[0].stored.shape[1]), dtype=np.float32)
         self._split = split
-        for start, partition in zip(split.starts, partitions, strict=False):
-            for first in range(0, len(partition.stored), 1024):
-                block = unit_vectors(partition.stored[first : first + 1024])
-                self._matrix[start + first : start + first + len(block)] = block
+        shared = split.total >= _WORTH_TWO_CORES and available_cores() > 1
+        self._second_core = ThreadPoolExecutor(1, thread_name_prefix="cosines") if shared else None
+        # Block by block, to hold no second copy meanwhile.
+        blocks = [
+            (start + first, partition.stored[first : first + 1024])
+            for start, partition in zip(split.starts.tolist(), partitions, strict=False)
+            for first in range(0, len(partition.stored), 1024)
+        ]
+        half = len(blocks) // 2 if self._second_core else 0
+        rest = self._second_core.submit(self._fill, blocks[:half]) if self._second_core else None
+        self._fill(blocks[half:])
+        if rest is not None:
+            rest.result()
+
+    def _fill(self, blocks: Sequence[tuple[int, NDArray[np.float16]]]) -> None:
+        for start, stored in blocks:
+            self._matrix[start : start + len(stored)] = unit_vectors(stored)
 
     def nearest(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
         if allowed is not None and len(allowed) < self._split.total // 16:  # one document, say
             return allowed[near_best(self._split.take(allowed) @ query, count)]
-        cosines = self._matrix @ query
+        cosines = self._cosines(query)
         return near_best(cosines, count) if allowed is None else allowed[near_best(cosines[allowed], count)]
+
+    exactly = nearest
+
+    def _cosines(self, query: Vectors) -> Vectors:
+        """Return the cosine of every vector, computed on two cores if both are free."""
+        # Not `@`: the threads of the linear algebra library wait for each other, for long on a machine with other work.
+        cosines: Vectors = np.empty(self._split.total, dtype=np.float32)
+        if self._second_core is None:
+            np.einsum("ij,j->i", self._matrix, query, out=cosines)
+            return cosines
+        half = self._split.total // 2
+        rest = self._second_core.submit(np.einsum, "ij,j->i", self._matrix[half:], query, out=cosines[half:])
+        np.einsum("ij,j->i", self._matrix[:half], query, out=cosines[:half])
+        if rest.cancel():  # it has not begun: no core was free
+            np.einsum("ij,j->i", self._matrix[half:], query, out=cosines[half:])
+        else:
+            rest.result()
+        return cosines
 
 
 def near_best(cosines: NDArray[np.float32], count: int) -> Positions:
     """Return the positions of the `count` best, and of all within rounding of the last of these."""
     if len(cosines) <= count:
         return np.arange(len(cosines))
-    least = np.partition(cosines, len(cosines) - count)[len(cosines) - count]
+    least = _largest(_among_best(cosines, count), count)
     return np.flatnonzero(cosines >= least - 1e-5)
+
+
+def _among_best(cosines: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """Return few cosines that the `count` best are among: those that reach so many of the best of small groups."""
+    groups = len(cosines) // _GROUP
+    if groups <= _WORTH_GROUPS * count:
+        return cosines
+    best = cosines[: groups * _GROUP].reshape(groups, _GROUP).max(axis=1)
+    return cosines[cosines >= _largest(best, count)]
+
+
+def _largest(values: NDArray[np.float32], place: int) -> np.float32:
+    """Return the value in this place from the top, counted from 1."""
+    largest: np.float32 = np.partition(values, len(values) - place)[len(values) - place]
+    return largest
 
 
 class FaissSearch:
@@ -125,13 +179,13 @@ class FaissSearch:
 
     def nearest(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
         if allowed is not None and len(allowed) <= _FEW:
-            return self._exactly(query, count, allowed)
+            return self.exactly(query, count, allowed)
         found = list(self._proposed(query, _RESCORED * count, allowed))
         scores = np.concatenate([scores for scores, _ in found])
         positions = np.concatenate([positions for _, positions in found])
         if len(positions) < min(count, self._split.total if allowed is None else len(allowed)):
             # The probed lists held too few: nothing may be missing, so score everything allowed.
-            return self._exactly(query, count, np.arange(self._split.total) if allowed is None else allowed)
+            return self.exactly(query, count, np.arange(self._split.total) if allowed is None else allowed)
         best = np.lexsort((positions, -scores))[: _RESCORED * count]
         return np.sort(positions[best])
 
@@ -155,7 +209,7 @@ class FaissSearch:
             proposed = found[0] >= 0
             yield scores[0][proposed], found[0][proposed] + self._split.starts[number]
 
-    def _exactly(self, query: Vectors, count: int, allowed: Positions) -> Positions:
+    def exactly(self, query: Vectors, count: int, allowed: Positions) -> Positions:
         blocks = (allowed[start : start + _BLOCK] for start in range(0, len(allowed), _BLOCK))
         cosines = np.concatenate([self._split.take(block) @ query for block in blocks])
         return allowed[near_best(cosines, count)]
@@ -232,6 +286,7 @@ class DenseIndex:
         self.rows: Positions = np.concatenate([partition.rows for partition in partitions])
         self.documents: Positions = np.concatenate([partition.documents for partition in partitions])
         self._by_row = np.argsort(self.rows)
+        self._lengths: NDArray[np.int32] | None = None
         search = FaissSearch if with_faiss else ExactSearch
         self._search = search(partitions, self._split)
 
@@ -239,11 +294,19 @@ class DenseIndex:
         """Return the positions of the `count` nearest, best first; equal cosines (to six decimals) by position."""
         return self.nearest(query, count, allowed)[0][: max(0, count)]
 
-    def nearest(self, query: Vectors, count: int, allowed: Positions | None) -> tuple[Positions, NDArray[np.float64]]:
-        """Return positions and cosines of the `count` nearest and of all ties with the last, ordered as `top`."""
+    def nearest(
+        self, query: Vectors, count: int, allowed: Positions | None, *, exactly: bool = False
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """Return positions and cosines of the `count` nearest and of all ties with the last, ordered as `top`.
+
+        `exactly` compares every allowed vector, and does not let FAISS propose some.
+        """
         if count <= 0 or len(self.rows) == 0 or (allowed is not None and len(allowed) == 0):
             return np.empty(0, dtype=np.int64), np.empty(0)
-        near = self._search.nearest(query, count, allowed)
+        if exactly and allowed is not None:
+            near = self._search.exactly(query, count, allowed)
+        else:
+            near = self._search.nearest(query, count, allowed)
         found = cosines(query, self.take(near))
         order = np.lexsort((near, -found))
         order = order[found[order] >= found[order[:count][-1]]]
@@ -262,6 +325,18 @@ class DenseIndex:
                 tagged[start + partition.tags[np.isin(partition.tags[:, 1], list(wanted)), 0]] = True
             mask &= tagged
         return np.flatnonzero(mask)
+
+    def lengths(self, count: Callable[[Sequence[int]], Sequence[int]]) -> NDArray[np.int32]:
+        """Return the number of terms of each sentence; `count` counts those of sentence rows where none are stored."""
+        if self._lengths is None:
+            known = [
+                partition.lengths
+                if partition.lengths is not None
+                else np.array(count(partition.rows.tolist()), dtype=np.int32)
+                for partition in self.partitions.values()
+            ]
+            self._lengths = np.concatenate(known)
+        return self._lengths
 
     def positions(self, sentence_rows: NDArray[np.int64]) -> Positions:
         """Return the positions of these rows, which must all be evidence sentences."""
@@ -323,4 +398,5 @@ def _load(folder: Path, sentences: int, *, with_faiss: bool) -> PartitionVectors
 
         index = faiss.read_index(str(folder / _FAISS))
     rows, documents, tags = (np.load(folder / name) for name in (_ROWS, _DOCUMENTS, _TAGS))
-    return PartitionVectors(rows, documents, tags, stored, index)
+    lengths = np.load(folder / LENGTHS) if (folder / LENGTHS).exists() else None
+    return PartitionVectors(rows, documents, tags, stored, index, lengths)

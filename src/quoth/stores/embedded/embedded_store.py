@@ -1,62 +1,42 @@
 """An index in one directory, for one machine: many readers, one writer."""
 
-# ruff: noqa: S608  only constant names are put into SQL; values are always bound
-
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-import numpy as np
-
-from quoth.errors import NoIndex
-from quoth.language.stems import word_language_in, word_languages
-from quoth.protocols import Embedder, Neighbours, Progress
-from quoth.stores import database_rows as rows
-from quoth.stores.database_rows import Row, RowLimits
+from quoth.errors import CorpusError, NoIndex
+from quoth.protocols import Embedder, Progress, Reader
 from quoth.stores.disk_faults import FileIdentity, connect_readonly, identify, reading, writing
-from quoth.stores.embedded import derived_indexes, generations
+from quoth.stores.embedded import generations
 from quoth.stores.embedded import sqlite_schema as schema
-from quoth.stores.embedded.dense_index import DenseIndex, checked_vector, scored_candidates
 from quoth.stores.embedded.derived_indexes import DerivedIndexes
+from quoth.stores.embedded.embedded_reader import EmbeddedReader
 from quoth.stores.embedded.embedded_writer import EmbeddedWriter
 from quoth.stores.embedded.generations import Layout
-from quoth.stores.embedded.lexical_index import LexicalIndex
-from quoth.stores.query_terms import variants
+from quoth.stores.embedded.visible_documents import (
+    NO_CHANGES,
+    LabelChanges,
+    LabelledDocument,
+    LabelledDocuments,
+    VisibleDocuments,
+    visible_info,
+)
 from quoth.types import (
-    Candidates,
-    Document,
-    DocumentInfo,
-    Filters,
+    EVERYTHING,
+    Access,
     IndexInfo,
-    Page,
-    Passage,
-    Query,
     Refusals,
     Refused,
-    Sentence,
     SplitDocument,
     StoredDocument,
-    Vectors,
 )
-
-_JOINED = "FROM sentences s JOIN documents d ON d.row = s.document"
-_OF_DOCUMENT = "document = (SELECT row FROM documents WHERE id = ?)"
-_BESIDE = f"""
-SELECT s.ordinal > m.ordinal, {rows.QUOTED} FROM documents d CROSS JOIN sentences m ON m.document = d.row
-CROSS JOIN sentences s ON s.document = d.row AND s.ordinal IN (m.ordinal - 1, m.ordinal + 1)
-WHERE d.id = ? AND m.start = ? AND m.stop = ?
-"""  # a cross join keeps the order of the tables
-_LISTED = "IN (SELECT value FROM json_each(?))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +61,7 @@ class EmbeddedStore:
         self._database: FileIdentity | None = None
         self._idle: list[_Borrowed] = []
         self._latest: DerivedIndexes | None = None
+        self._labelled: LabelledDocuments | None = None
         self._loaded: WeakValueDictionary[tuple[FileIdentity, int, str], DerivedIndexes] = WeakValueDictionary()
 
     @property
@@ -105,12 +86,63 @@ class EmbeddedStore:
         return None
 
     @contextmanager
-    def read(self) -> Iterator[EmbeddedReader]:
+    def read(self, access: Access = EVERYTHING) -> Iterator[Reader]:
+        with self.read_part(access) as reader:
+            if reader.visible is None:
+                yield reader
+                return
+            if reader.visible.everything:
+                yield replace(reader, info=visible_info(reader.info, (reader.visible,)))
+                return
+            from quoth.stores.sharded.visible_reader import visible_part  # it builds on this package
+
+            yield visible_part(reader, self._layout)
+
+    @contextmanager
+    def read_part(self, access: Access = EVERYTHING, changes: LabelChanges = NO_CHANGES) -> Iterator[EmbeddedReader]:
+        """Open the current generation as one shard of an index; see `EmbeddedReader.visible` for limited access."""
         with self._snapshot() as (loan, info):
             if info is None:
                 raise NoIndex(str(self._location))
             indexes = self._indexes(loan.database, info)
-            yield EmbeddedReader(loan.connection, info, self._location, indexes, self._layout)
+            visible = None if access.labels is None else self._visible(loan, info, access, changes)
+            yield EmbeddedReader(loan.connection, info, self._location, indexes, self._layout, visible, changes)
+
+    def relabel(self, labels: Mapping[str, Collection[str]]) -> None:
+        with self._snapshot() as (loan, info), reading(self._location):
+            if info is None:
+                raise NoIndex(str(self._location))
+            old = not schema.has_labels(loan.connection)
+        with writing(self._location), ExitStack() as stack:
+            # A label must be taken back at once, even while an ingest embeds: the lock of SQLite is enough. Only an
+            # index of an earlier version is changed first.
+            if old:
+                stack.enter_context(generations.writer_lock(self._location))
+            connection = stack.enter_context(closing(schema.connect_writer(self._location)))
+            connection.execute("BEGIN IMMEDIATE")
+            unknown = schema.set_labels(connection, labels, stated=False)
+            connection.execute("ROLLBACK" if unknown else "COMMIT")
+        if unknown:
+            raise CorpusError(f"the index holds no document '{unknown[0]}'", hint="quoth docs lists the ids.")
+
+    def _visible(self, loan: _Borrowed, info: IndexInfo, access: Access, changes: LabelChanges) -> VisibleDocuments:
+        """Return what `access` sees of this generation, with the labels that the transaction sees."""
+        with reading(self._location):
+            revision = schema.label_revision(loan.connection)
+        key = (loan.database, info.generation, info.digest, revision, changes.revision)
+        with self._lock:
+            labelled = self._labelled
+        if labelled is None or labelled.key != key:
+            with reading(self._location):
+                found = schema.read_labelled_documents(loan.connection)
+            documents = [LabelledDocument(*row) for row in found]
+            documents = [
+                document._replace(access=changes.labels.get(document.id, document.access)) for document in documents
+            ]
+            labelled = LabelledDocuments(key, documents, revision=revision)
+            with self._lock:
+                self._labelled = labelled
+        return labelled.seen_by(access)
 
     def stored_documents(self) -> Mapping[str, StoredDocument]:
         with suppress(NoIndex), self._snapshot() as (loan, info), reading(self._location):
@@ -131,6 +163,7 @@ class EmbeddedStore:
         profile: tuple[str, str],
         progress: Progress | None,
         refusals: Refusals | None = None,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> IndexInfo:
         with ExitStack() as stack:
             with writing(self._location):
@@ -150,7 +183,7 @@ class EmbeddedStore:
                 layout=self._layout,
             )
             try:
-                info = writer.run(put, remove, refusals)
+                info = writer.run(put, remove, refusals, labels)
             except BaseException:
                 self._clean_after_failure(connection)
                 raise
@@ -234,178 +267,5 @@ class EmbeddedStore:
         self._idle.clear()
         self._loaded.clear()
         self._latest = None
+        self._labelled = None
         self._database = None
-
-
-@dataclass(eq=False)
-class EmbeddedReader:
-    """See `protocols.Reader`."""
-
-    connection: sqlite3.Connection
-    info: IndexInfo
-    location: Path
-    indexes: DerivedIndexes
-    layout: Layout
-    missing: ClassVar[tuple[str, ...]] = ()
-
-    def may_lack(self, filters: Filters) -> bool:
-        return False
-
-    def search(self, query: Query) -> Candidates:
-        with reading(self.location):
-            limits = self.limits(query.filters)
-            plan = self.lexical.plan(query.terms, self.languages) if query.terms else None
-            scores = {} if plan is None else self.lexical.top(plan, query.candidates, limits)
-            vector = self.checked(query.vector)
-            near = set() if vector is None else self._nearest(vector, query.candidates, limits)
-            found_by = {row: ("lexical",) * (row in scores) + ("dense",) * (row in near) for row in {*scores, *near}}
-            if plan is not None:
-                scores |= self.lexical.scores(plan, near - scores.keys())
-            return self.candidates(found_by, vector, lexical=lambda row, _: scores.get(row, 0.0))
-
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        return {term: self.lexical.holding(variants(term, self.languages)) for term in terms}
-
-    def document(self, doc_id: str) -> Document | None:
-        found = self._rows(f"SELECT {rows.WHOLE} FROM documents WHERE id = ?", _storable(doc_id))
-        return rows.document(found[0]) if found else None
-
-    def texts(self, ids: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        # As a blob, the text is not decoded on the way.
-        found = self._rows(f"SELECT id, CAST(text AS BLOB) FROM documents WHERE id {_LISTED}", json.dumps(sorted(ids)))
-        return iter(sorted(found))
-
-    def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
-        where = "" if ids is None else f"WHERE id {_LISTED}"
-        values = () if ids is None else (json.dumps(sorted(ids)),)
-        found = self._rows(f"SELECT {self._listed} FROM documents {where}", *values)
-        return tuple(sorted(map(rows.listed, found), key=lambda document: document.id))
-
-    @cached_property
-    def _listed(self) -> str:
-        """`LISTED`, without what an index from before does not record."""
-        with reading(self.location):
-            recorded = schema.has_readings(self.connection)
-        return rows.LISTED if recorded else rows.LISTED.replace("reading", "NULL")
-
-    def sentences(self, doc_id: str) -> Iterator[Sentence]:
-        found = self._rows(f"SELECT {rows.QUOTED} {_JOINED} WHERE d.id = ? ORDER BY s.ordinal", _storable(doc_id))
-        return map(rows.sentence, found)
-
-    def passages(self, doc_id: str) -> tuple[Passage, ...]:
-        sql = f"SELECT {rows.PASSAGE_COLUMNS} FROM passages WHERE {_OF_DOCUMENT} ORDER BY ordinal"
-        return tuple(rows.passage(doc_id, row) for row in self._rows(sql, _storable(doc_id)))
-
-    def page(self, doc_id: str, number: int) -> Page | None:
-        sql = f"SELECT {rows.PAGE_COLUMNS} FROM pages WHERE {_OF_DOCUMENT} AND number = ?"
-        found = self._rows(sql, _storable(doc_id), number)
-        return rows.page(found[0]) if found else None
-
-    def neighbours(self, sentences: Sequence[Sentence]) -> list[Neighbours]:
-        return [self._beside(sentence) for sentence in sentences]
-
-    def _beside(self, sentence: Sentence) -> Neighbours:
-        span = sentence.quote.span
-        found = self._rows(_BESIDE, _storable(sentence.doc_id), span.start, span.end)
-        beside = {after: rows.sentence(tuple(row)) for after, *row in found}
-        return beside.get(0), beside.get(1)
-
-    def vectors(self, doc_id: str) -> Vectors:
-        embedded = f"SELECT e.vector {_JOINED} JOIN embeddings e ON e.id = s.embedding"
-        blobs = self._column(f"{embedded} WHERE d.id = ? ORDER BY s.ordinal", _storable(doc_id))
-        stored = np.frombuffer(b"".join(blobs), dtype=np.float16)
-        return rows.unit_vectors(stored.reshape(-1, self.info.model.dimension))
-
-    @property
-    def lexical(self) -> LexicalIndex:
-        return self.indexes.lexical(self._rebuild)
-
-    @property
-    def dense(self) -> DenseIndex:
-        return self.indexes.dense(self._rebuild)
-
-    @cached_property
-    def languages(self) -> tuple[str, ...]:
-        return word_languages(self.info)
-
-    def languages_by_document(self, doc_ids: Collection[str]) -> dict[str, str]:
-        """Return the one of `languages` that each of these documents has."""
-        if len(self.languages) == 1:
-            return dict.fromkeys(doc_ids, self.languages[0])
-        sql = f"SELECT id, json_extract(metadata, '$.language') FROM documents WHERE id {_LISTED}"
-        found = self._rows(sql, json.dumps(sorted(set(doc_ids))))
-        return {doc_id: word_language_in(self.info, tag) for doc_id, tag in found}
-
-    def _rebuild(self) -> None:
-        derived_indexes.build(self.connection, self.location, self.info, layout=self.layout, previous=0)
-
-    def checked(self, vector: Vectors | None) -> Vectors | None:
-        return checked_vector(vector, self.info.model.dimension)
-
-    def limits(self, filters: Filters) -> RowLimits:
-        """Return the filters as rows and ids. A value that does not exist matches nothing."""
-        tests: list[str] = []
-        values: list[object] = []
-        for column, wanted in (("id", filters.doc_ids), ("document_type", filters.document_types)):
-            if wanted:
-                tests.append(f"{column} {_LISTED}")
-                values.append(json.dumps(wanted))
-        if filters.is_binding is not None:
-            tests.append("is_binding = ?")
-            values.append(filters.is_binding)
-        if filters.as_of is not None:
-            tests.append("coalesce(json_extract(metadata, '$.effective_date'), '') <= ?")
-            values.append(filters.as_of)
-        sql = f"SELECT row FROM documents WHERE {' AND '.join(tests)}"
-        documents = self._column(sql, *values) if tests else None
-        tagged = f"SELECT id FROM tags WHERE facet = ? AND value {_LISTED}"
-        tags = [
-            self._column(tagged, _storable(facet), json.dumps(wanted))
-            for facet, wanted in filters.tags.items()
-            if wanted
-        ]
-        return RowLimits(documents, tags)
-
-    def _nearest(self, vector: Vectors, count: int, limits: RowLimits) -> set[int]:
-        nearest = self.dense.top(vector, count, self.dense.allowed(limits))
-        return set(self.dense.rows[nearest].tolist())
-
-    def candidates(
-        self,
-        found_by: Mapping[int, tuple[str, ...]],
-        vector: Vectors | None,
-        *,
-        lexical: Callable[[int, Sentence], float],
-    ) -> Candidates:
-        """Return the sentences of these rows with both scores, ordered by sentence id."""
-        found = sorted(found_by)
-        vectors = self.dense.take(self.dense.positions(np.array(found, dtype=np.int64)))
-        read = zip(found, self.rows(found), self._tokens(found), strict=True)
-        scored = [(sentence, lexical(row, sentence), found_by[row], tokens) for row, sentence, tokens in read]
-        return scored_candidates(scored, vector, vectors)
-
-    def rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
-        """Return the sentences of these rows, ordered by row."""
-        sql = f"SELECT {rows.QUOTED} {_JOINED} WHERE s.row {_LISTED} ORDER BY s.row"
-        return map(rows.sentence, self._rows(sql, json.dumps(wanted)))
-
-    def ordinals(self, wanted: Sequence[int]) -> list[Row]:
-        """Return document id and ordinal of these rows, ordered by row."""
-        return self._rows(f"SELECT d.id, s.ordinal {_JOINED} WHERE s.row {_LISTED} ORDER BY s.row", json.dumps(wanted))
-
-    def _tokens(self, wanted: Sequence[int]) -> list[bytes]:
-        """Return the token codes of these rows, ordered by row."""
-        sql = "SELECT e.tokens FROM sentences s JOIN embeddings e ON e.id = s.embedding"
-        return self._column(f"{sql} WHERE s.row {_LISTED} ORDER BY s.row", json.dumps(wanted))
-
-    def _rows(self, sql: str, *values: object) -> list[Row]:
-        with reading(self.location):
-            return self.connection.execute(sql, values).fetchall()
-
-    def _column(self, sql: str, *values: object) -> list[Any]:
-        return [value for (value,) in self._rows(sql, *values)]
-
-
-def _storable(text: str) -> str:
-    """Return `text` as a bindable value: a lone surrogate, which no stored text has, becomes `?`."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -48,6 +48,18 @@ CREATE TABLE staging.missing (sentence INTEGER PRIMARY KEY, key BLOB NOT NULL);
 _LEAVING = "SELECT id FROM staging.documents UNION ALL SELECT id FROM staging.removed"
 """The documents that a write replaces or removes."""
 
+_BEFORE = """
+FROM main.documents m WHERE m.stated_access = staging.documents.stated_access AND m.access <> m.stated_access
+AND (m.id = staging.documents.id OR m.id IN (SELECT id FROM staging.removed)
+     AND m.source_sha256 = staging.documents.source_sha256
+     AND NOT EXISTS (SELECT 1 FROM main.documents n WHERE n.id = staging.documents.id))
+"""
+_KEEP_LABELS = f"""
+UPDATE staging.documents SET access = (SELECT m.access {_BEFORE} ORDER BY m.id LIMIT 1)
+WHERE EXISTS (SELECT 1 {_BEFORE})
+"""
+"""A document keeps the labels that somebody has set, also under another name, until its files state other ones."""
+
 
 @dataclass(eq=False, kw_only=True)
 class EmbeddedWriter(WriteTemplate):
@@ -105,6 +117,10 @@ class EmbeddedWriter(WriteTemplate):
             self._insert("removed", "id", ((doc_id,) for doc_id in self.removed))
             roots = ((root, doc_id) for doc_id, root in moved.items())
             self.connection.executemany("UPDATE main.documents SET root = ? WHERE id = ?", roots)
+
+    def state_labels(self, labels: Mapping[str, tuple[str, ...]]) -> None:
+        with self._transaction():
+            sqlite_schema.set_labels(self.connection, labels, stated=True)
 
     def remember(self, refusals: Refusals) -> None:
         covered = (json.dumps(sorted(refusals.folders)), json.dumps(sorted(refusals.files)))
@@ -169,6 +185,7 @@ class EmbeddedWriter(WriteTemplate):
             "INSERT OR IGNORE INTO loose SELECT s.embedding FROM main.documents d JOIN main.sentences s "
             f"ON s.document = d.row WHERE d.id IN ({_LEAVING}) AND s.embedding IS NOT NULL"
         )
+        execute(_KEEP_LABELS)
         execute(f"DELETE FROM documents WHERE id IN ({_LEAVING})")
         execute(
             f"INSERT INTO documents ({rows.DOCUMENT_COLUMNS}) "

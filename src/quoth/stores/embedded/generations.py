@@ -1,7 +1,7 @@
 """Generation directories: written aside, made durable, renamed into place, and cleaned when nobody needs them.
 
     generations/000007/manifest.json   every other file with its size and CRC-32, and the shards
-                       shards/000/     vectors.npy rows.npy documents.npy [faiss.index]   see dense_index.py
+                       shards/000/     vectors.npy rows.npy … [faiss.index]            see dense_index.py
                        lexical/        the segments of all partitions                     see lexical_index.py
 
 All of it is derived from SQLite. A file written into the directory before `seal` is listed, checked, published and
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 _MANIFEST = "manifest.json"
 PARTITIONS = "shards"
-_VERSION = 1  # raise it when the content of the files of a partition changes
+_VERSION = 2  # raise it when the content of the files of a partition changes
 _CHECKED_UP_TO = 256 * 2**20  # bytes in all; reading more than this to check it would delay the first answer
 
 FileEntry: TypeAlias = dict[str, int]

@@ -13,11 +13,13 @@ import shutil
 import sqlite3
 import tempfile
 import weakref
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import tantivy
 
 from quoth.stores.database_rows import RowLimits, search_text
@@ -26,12 +28,23 @@ from quoth.stores.embedded.generations import Partition, evidence
 from quoth.stores.query_terms import Variant, asked, stems_of, weigh
 
 FOLDER = "lexical"
+LENGTHS = "lengths.npy"
 _META = "meta.json"  # tantivy's own list of its segments
 
 # A budget, not an allocation: 1 GB holds some ten million sentences, so that each partition is one segment.
 _BUDGET = 10**9
 
+_MOST_SETS = 64
+
 MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by position
+
+_MOST_COUNTS = 50_000
+"""How many counts of words are kept, the first that are asked for: a generation never changes."""
+_USUAL_CHARACTERS = 64
+"""Counts of longer words are not kept, so that those that are take little memory."""
+
+_FEW_IDS = 100
+"""Up to this many, looking each of them up is faster than walking through a set of them."""
 
 Segment: TypeAlias = dict[str, Any]
 """A segment as tantivy lists it."""
@@ -57,6 +70,8 @@ def build(
 ) -> tuple[Segment, ...]:
     """Write the segments of the partition's evidence sentences into `folder`; `compose` makes an index of them.
 
+    The number of terms of each sentence is written beside the vectors: tantivy keeps it only roughly.
+
     `languages` are the languages of documents, by row, where they are not analysed as English is.
     """
     (folder / FOLDER).mkdir(exist_ok=True)
@@ -64,14 +79,17 @@ def build(
         index = tantivy.Index(_schema(), path=apart, reuse=False)
         index.register_tokenizer("quoth", _as_given())
         writer = index.writer(heap_size=_BUDGET, num_threads=1)
-        for document in _documents(connection, partition, languages):
+        lengths = array("i")
+        for document, length in _documents(connection, partition, languages):
             writer.add_document(document)
+            lengths.append(length)
         writer.commit()
         writer.wait_merging_threads()
         segments = tuple(json.loads((Path(apart) / _META).read_bytes())["segments"])
         for segment in segments:
             for path in Path(apart).glob(f"{_name(segment)}.*"):
                 path.rename(folder / FOLDER / path.name)
+    np.save(folder / partition.folder / LENGTHS, np.frombuffer(lengths, dtype=np.int32))
     return segments
 
 
@@ -104,7 +122,8 @@ def _as_given() -> tantivy.TextAnalyzer:
 
 def _documents(
     connection: sqlite3.Connection, partition: Partition, languages: Mapping[int, str]
-) -> Iterator[tantivy.Document]:
+) -> Iterator[tuple[tantivy.Document, int]]:
+    """Yield each evidence sentence as tantivy takes it, and its number of terms."""
     tags = "(SELECT group_concat(t.tag) FROM sentence_tags t WHERE t.sentence = s.row)"
     columns = f"s.row, s.document, {tags}, text, lead_text"
     for row, document_row, tag_ids, text, lead in evidence(connection, partition, columns=columns, join=""):
@@ -115,7 +134,7 @@ def _documents(
             document.add_integer("tag", int(tag_id))
         stems = stems_of(search_text(text, lead), languages.get(document_row, ""))
         document.add_text("body", " ".join(stems))
-        yield document
+        yield document, len(stems)
 
 
 class LexicalIndex:
@@ -133,6 +152,8 @@ class LexicalIndex:
         except (ValueError, OSError) as error:
             raise generations.DerivedFileDamaged(f"{folder / FOLDER}: {error}") from error
         self._schema = self._index.schema
+        self._counts: dict[Variant, int] = {}
+        self._sets: dict[tuple[str, frozenset[int]], tantivy.Query] = {}
         self.sentences = self._searcher.num_docs
 
     def _open(self, folder: Path) -> tantivy.Index:
@@ -167,6 +188,12 @@ class LexicalIndex:
         both = [(tantivy.Occur.Must, self._anyone("row", wanted)), (tantivy.Occur.Should, plan.query)]
         found = {hit.row: hit.score for hit in self.found(tantivy.Query.boolean_query(both), len(wanted))}
         return {row: share(found.get(row, 0.0), plan.ideal) for row in wanted}
+
+    def counted(self, variants: Sequence[Variant], limits: RowLimits) -> int:
+        """Count the sentences within `limits` that hold every token of any of `variants`."""
+        if not variants or self.sentences == 0:
+            return 0
+        return self._count(self.within(sum_of(map(self._all_of, variants)), limits))
 
     def holding(self, variants: Sequence[Variant]) -> int:
         """Count the sentences that hold every token of any of `variants`."""
@@ -204,9 +231,13 @@ class LexicalIndex:
 
     def held(self, variant: Variant) -> int:
         """Count the sentences that hold every token of `variant`."""
-        if len(variant) == 1:
-            return self._searcher.doc_freq("body", variant[0])
-        return self._count(self._all_of(variant))
+        known = self._counts.get(variant)
+        if known is not None:
+            return known
+        held = self._searcher.doc_freq("body", variant[0]) if len(variant) == 1 else self._count(self._all_of(variant))
+        if len(self._counts) < _MOST_COUNTS and sum(map(len, variant)) <= _USUAL_CHARACTERS:
+            self._counts[variant] = held
+        return held
 
     def _count(self, query: tantivy.Query) -> int:
         return int(self._searcher.search(query, limit=1, count=True).count)  # type: ignore[attr-defined]
@@ -222,8 +253,21 @@ class LexicalIndex:
         return terms[0] if len(terms) == 1 else tantivy.Query.boolean_query([(tantivy.Occur.Must, t) for t in terms])
 
     def _anyone(self, field: str, ids: Collection[int]) -> tantivy.Query:
-        """Match any of `ids` without adding to the score."""
-        return tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, field, list(ids)), 0.0)
+        """Match any of `ids` without adding to the score. The query for a frozen set is kept: it is asked for again."""
+        if isinstance(ids, frozenset) and (made := self._sets.get((field, ids))) is not None:
+            return made
+        query = self._matching(field, ids)
+        if isinstance(ids, frozenset):
+            if len(self._sets) >= _MOST_SETS:
+                self._sets.clear()
+            self._sets[field, ids] = query
+        return query
+
+    def _matching(self, field: str, ids: Collection[int]) -> tantivy.Query:
+        if len(ids) > _FEW_IDS:
+            return tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, field, list(ids)), 0.0)
+        each = sum_of(tantivy.Query.term_query(self._schema, field, number) for number in ids)
+        return tantivy.Query.const_score_query(each, 0.0)
 
 
 def share(score: float, ideal: float) -> float:

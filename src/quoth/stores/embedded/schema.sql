@@ -21,6 +21,9 @@ CREATE TABLE documents (
     metadata TEXT NOT NULL,
     -- How the file was read: JSON, null for a document from before this was recorded.
     reading TEXT,
+    -- The labels in force, and those that the files stated at the last ingest: JSON, as `labels_of` writes them.
+    access TEXT NOT NULL DEFAULT '[]',
+    stated_access TEXT NOT NULL DEFAULT '[]',
     text TEXT NOT NULL
 );
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -13,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from quoth.errors import IndexDamaged, IndexMismatch
-from quoth.stores.database_rows import refused_files
+from quoth.stores.database_rows import Row, refused_files, stored_labels, to_json
 from quoth.stores.write_template import FORMAT
-from quoth.types import IndexInfo, Refused, StoredDocument
+from quoth.types import IndexInfo, Refused, StoredDocument, labels_of
 
 DATABASE = "quoth.db"
 _PAGE = 8192  # bytes; of the usual 4096, a vector with its tokens takes half and a little more
@@ -35,8 +36,8 @@ def connect_writer(location: Path) -> sqlite3.Connection:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
             schema = _SCHEMA.read_text(encoding="utf-8")
             connection.executescript(f"BEGIN;{schema}INSERT INTO meta VALUES ('format', '{FORMAT}');COMMIT;")
-        elif not has_readings(connection):
-            _add_readings(connection)
+        else:
+            _add_missing(connection)
     except BaseException:
         connection.close()
         raise
@@ -45,18 +46,35 @@ def connect_writer(location: Path) -> sqlite3.Connection:
 
 def has_readings(connection: sqlite3.Connection) -> bool:
     """Return whether the index records how files were read; one that was made before does so from its next write on."""
-    found = connection.execute("SELECT count(*) FROM pragma_table_info('documents') WHERE name = 'reading'").fetchone()
+    return _has_column(connection, "reading")
+
+
+def has_labels(connection: sqlite3.Connection) -> bool:
+    """Return whether the index keeps labels; one that was made before does so from its next write on."""
+    return _has_column(connection, "access")
+
+
+def _has_column(connection: sqlite3.Connection, name: str) -> bool:
+    found = connection.execute("SELECT count(*) FROM pragma_table_info('documents') WHERE name = ?", (name,)).fetchone()
     return bool(found != (0,))
 
 
-def _add_readings(connection: sqlite3.Connection) -> None:
+_READINGS = (
+    "ALTER TABLE documents ADD COLUMN reading TEXT;CREATE TABLE refused_files "
+    "(root TEXT NOT NULL, path TEXT NOT NULL, why TEXT NOT NULL, hint TEXT NOT NULL);"
+)
+_LABELS = "".join(
+    f"ALTER TABLE documents ADD COLUMN {name} TEXT NOT NULL DEFAULT '[]';" for name in ("access", "stated_access")
+)
+
+
+def _add_missing(connection: sqlite3.Connection) -> None:
     """Add what is missing in an index of the same format. The content stays as it was, and so does its format."""
     if connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() != (str(FORMAT),):
         return  # `read_info` refuses it
-    connection.executescript(
-        "BEGIN;ALTER TABLE documents ADD COLUMN reading TEXT;CREATE TABLE refused_files "
-        "(root TEXT NOT NULL, path TEXT NOT NULL, why TEXT NOT NULL, hint TEXT NOT NULL);COMMIT;"
-    )
+    missing = ("" if has_readings(connection) else _READINGS) + ("" if has_labels(connection) else _LABELS)
+    if missing:
+        connection.executescript(f"BEGIN;{missing}COMMIT;")
 
 
 def merge_log(connection: sqlite3.Connection) -> None:
@@ -67,8 +85,44 @@ def merge_log(connection: sqlite3.Connection) -> None:
 
 
 def read_stored_documents(connection: sqlite3.Connection) -> dict[str, StoredDocument]:
-    found = connection.execute("SELECT id, fingerprint, source_sha256, root FROM documents")
-    return {doc_id: StoredDocument(*rest) for doc_id, *rest in found}
+    labels = "access, stated_access" if has_labels(connection) else "'[]', '[]'"
+    found = connection.execute(f"SELECT id, fingerprint, source_sha256, root, {labels} FROM documents")
+    return {
+        doc_id: StoredDocument(fingerprint, sha256, root, stored_labels(access), stored_labels(stated))
+        for doc_id, fingerprint, sha256, root, access, stated in found
+    }
+
+
+def label_revision(connection: sqlite3.Connection) -> int:
+    """Return the number of times that labels of documents were changed without a new generation."""
+    found = connection.execute("SELECT value FROM meta WHERE key = 'label_revision'").fetchone()
+    return int(found[0]) if found else 0
+
+
+def read_labelled_documents(connection: sqlite3.Connection) -> list[Row]:
+    """Return row, id, fingerprint, number of sentences, language and labels of every document."""
+    access = "access" if has_labels(connection) else "'[]'"
+    found = connection.execute(
+        f"SELECT row, id, fingerprint, sentences, json_extract(metadata, '$.language'), {access} FROM documents"
+    )
+    return [(*rest, stored_labels(labels)) for *rest, labels in found]
+
+
+def set_labels(connection: sqlite3.Connection, labels: Mapping[str, Iterable[str]], *, stated: bool) -> list[str]:
+    """Replace the labels of documents by id, within the open transaction; return the ids that are not there.
+
+    `stated`: the files of the documents state them now.
+    """
+    columns = "access = ?1, stated_access = ?1" if stated else "access = ?1"
+    written = [(to_json(labels_of(own)), doc_id) for doc_id, own in sorted(labels.items())]
+    unknown = [
+        pair[1]
+        for pair in written
+        if connection.execute(f"UPDATE documents SET {columns} WHERE id = ?2", pair).rowcount == 0
+    ]
+    revision = label_revision(connection) + 1
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('label_revision', ?)", (str(revision),))
+    return unknown
 
 
 def read_refused_files(connection: sqlite3.Connection) -> tuple[tuple[str, Refused], ...]:

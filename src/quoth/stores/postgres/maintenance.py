@@ -35,10 +35,11 @@ from quoth.stores.postgres.maintenance_report import (
     maintenance_json,
 )
 from quoth.stores.postgres.postgres_connections import Connection, Connections
+from quoth.stores.postgres.postgres_reader import PostgresReader
 from quoth.stores.postgres.postgres_rows import original
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_search import FEW, conditions
-from quoth.stores.postgres.postgres_store import PostgresReader, no_index
+from quoth.stores.postgres.postgres_store import no_index
 from quoth.types import NO_FILTERS, Filters, Query, Vectors
 
 __all__ = ["Maintenance", "maintain", "maintenance_json"]

@@ -11,11 +11,13 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 import psycopg
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from quoth.errors import IndexBusy, IndexFault, SettingsError
 from quoth.stores.postgres import postgres_faults as faults
+from quoth.stores.postgres.patience import PatientConnection
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -38,23 +40,27 @@ _IDLE_SECONDS = 120.0
 _MOST = 16
 _MOST_NAME = 63  # bytes; PostgreSQL would cut a longer name short without a word
 _READ_MILLISECONDS = 30_000
+_GRACE_SECONDS = 5.0  # after which a server that should have ended a statement no longer works
+_WRITE_SECONDS = 60.0  # after which a writer that heard nothing asks over another connection whether the server works
 
 # The extension may live in any schema: its types and operators must be found wherever that is. Where there is none yet,
 # the first write makes it in `public`, and connections that are older than that must find it too.
 _CONFIGURE = """
-SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', pg_catalog.quote_ident(%(schema)s), coalesce((
+SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', pg_catalog.quote_ident({schema}), coalesce((
            SELECT pg_catalog.quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-           WHERE e.extname = 'vector'), 'public')), false),
-       set_config('statement_timeout', %(statement_timeout)s, false),
+           WHERE e.extname = 'vector'), 'public')), {local}),
+       set_config('statement_timeout', {statement_timeout}, {local}),
+       set_config('jit', 'off', {local}),
+       set_config('max_parallel_workers_per_gather', '0', {local}),
        -- A client that is gone, with its machine or alone, must not keep its locks until the statement is done.
-       set_config('tcp_keepalives_idle', '30', false),
-       set_config('tcp_keepalives_interval', '10', false),
-       set_config('tcp_keepalives_count', '3', false),
+       set_config('tcp_keepalives_idle', '30', {local}),
+       set_config('tcp_keepalives_interval', '10', {local}),
+       set_config('tcp_keepalives_count', '3', {local}),
        CASE WHEN current_setting('client_connection_check_interval', true) IS NOT NULL  -- PostgreSQL 14 or later
-            THEN set_config('client_connection_check_interval', '2s', false) END,
-       set_config('jit', 'off', false),
-       set_config('max_parallel_workers_per_gather', '0', false)
+            THEN set_config('client_connection_check_interval', '2s', {local}) END
 """
+_BACKEND = "SELECT pg_catalog.pg_backend_pid()"
+_LOOKS_AT_POOLER = 3
 
 
 class Connections:
@@ -69,13 +75,20 @@ class Connections:
         self._url = url
         self._given = conninfo_to_dict(url)
         self._lock = threading.Lock()
+        self._has_own_sessions = False
         self._pool: ConnectionPool[Connection] | None = None
         self._process = os.getpid()
         self._inherited: list[ConnectionPool[Connection]] = []
 
     @contextmanager
-    def borrowed(self) -> Iterator[Connection]:
-        """A connection in autocommit mode."""
+    def borrowed(self, *, own_session: bool = False) -> Iterator[Connection]:
+        """A connection in autocommit mode.
+
+        `own_session` raises behind a pooler that gives each transaction another session; what runs
+        `for_transaction` first works there too.
+        """
+        if own_session and not self._has_own_sessions:
+            self._connect(_READ_MILLISECONDS, own_session=True).close()
         connection = self._borrow()
         try:
             yield connection
@@ -126,23 +139,52 @@ class Connections:
     @contextmanager
     def writer(self) -> Iterator[Connection]:
         """A connection of its own, in autocommit mode: a write may take long, and has temporary tables."""
-        connection = self._connect(statement_milliseconds=0)
+        connection = self._connect(statement_milliseconds=0, own_session=True)
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # whatever the server's own is
+        connection.patience, connection.alive = _WRITE_SECONDS, self._works
         try:
             yield connection
         finally:
             connection.close()
 
-    def close(self) -> None:
+    def close(self, *, wait_seconds: float = 5.0) -> None:
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None and os.getpid() == self._process:
-            pool.close()
+            pool.close(wait_seconds)
+
+    def _abandon(self) -> bool:
+        """Drop the idle connections too, each of which would have to be waited for; return that nothing is alive."""
+        self.close(wait_seconds=0)
+        return False
+
+    def _works(self) -> bool:
+        """Return whether the server still lets in and answers."""
+        try:
+            self._connect(_READ_MILLISECONDS).close()
+        except IndexFault:
+            return False
+        return True
 
     def configure(self, connection: Connection, *, statement_milliseconds: int) -> None:
         """Let the connection see our schema; again after the schema or the extension was made."""
-        values = {"schema": self.schema, "statement_timeout": str(statement_milliseconds)}
-        connection.execute(_CONFIGURE, values)
+        if isinstance(connection, PatientConnection) and statement_milliseconds:
+            connection.patience, connection.alive = statement_milliseconds / 1000 + _GRACE_SECONDS, self._abandon
+        connection.execute(self._configuration(statement_milliseconds, local=False))
+
+    def for_transaction(self) -> sql.Composed:
+        """Return what configures a transaction that reads.
+
+        A pooler may run it over a connection that another client has configured.
+        """
+        return self._configuration(_READ_MILLISECONDS, local=True)
+
+    def _configuration(self, statement_milliseconds: int, *, local: bool) -> sql.Composed:
+        return sql.SQL(_CONFIGURE).format(
+            schema=sql.Literal(self.schema),
+            statement_timeout=sql.Literal(str(statement_milliseconds)),
+            local=sql.Literal(local),
+        )
 
     def _opened(self) -> ConnectionPool[Connection]:
         with self._lock:
@@ -157,6 +199,7 @@ class Connections:
                     kwargs=self._arguments(),
                     min_size=0,
                     max_size=_MOST,
+                    connection_class=PatientConnection,
                     timeout=_POOL_SECONDS,
                     max_idle=_IDLE_SECONDS,
                     reconnect_timeout=_SOON_SECONDS,
@@ -166,18 +209,48 @@ class Connections:
                 )
             return self._pool
 
-    def _connect(self, statement_milliseconds: int) -> Connection:
+    def _connect(self, statement_milliseconds: int, *, own_session: bool = False) -> PatientConnection:
         try:
-            connection = psycopg.connect(self._url, **self._arguments())
+            connection = PatientConnection.connect(self._url, **self._arguments())
         except psycopg.Error as error:
             raise faults.unreachable(self.location, error) from error
         try:
             with faults.reading(self.location):
+                if own_session and not self._has_own_sessions:
+                    self._refuse_shared_sessions(connection)
+                    self._has_own_sessions = True
                 self.configure(connection, statement_milliseconds=statement_milliseconds)
         except BaseException:
             connection.close()
             raise
         return connection
 
+    def _refuse_shared_sessions(self, connection: PatientConnection) -> None:
+        """Raise where a pooler gives several clients one session: each would read with the schema of the other.
+
+        A pooler tells its clients another process than the one that serves them. It shares sessions where a second
+        client meets the process of the first, or where the first is served by another one afterwards.
+        """
+        first = _backend(connection)
+        if first == connection.info.backend_pid:
+            return
+        for _ in range(_LOOKS_AT_POOLER):
+            with suppress(psycopg.OperationalError), PatientConnection.connect(self._url, **self._arguments()) as other:
+                other.patience = _SOON_SECONDS  # a pooler that has no more sessions to give lets it wait
+                if _backend(other) != first == _backend(connection):
+                    continue
+                raise IndexFault(
+                    f"{self.location} is behind a pooler that gives each transaction another session",
+                    hint="Let the pooler work in session mode (pool_mode = session), or use the server's own address.",
+                )
+
     def _arguments(self) -> dict[str, Any]:
-        return {"autocommit": True, **{name: value for name, value in _OPTIONS.items() if name not in self._given}}
+        # No statement is prepared: a pooler that shares connections between transactions would look for it on another.
+        options = {name: value for name, value in _OPTIONS.items() if name not in self._given}
+        return {"autocommit": True, "prepare_threshold": None, **options}
+
+
+def _backend(connection: Connection) -> int:
+    """Return the process of the server that answers."""
+    found = connection.execute(_BACKEND).fetchone()
+    return int(found[0]) if found else 0

@@ -26,19 +26,22 @@ from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres import postgres_schema
 from quoth.stores.postgres.postgres_connections import Connection
 from quoth.stores.postgres.postgres_faults import writing
-from quoth.stores.postgres.postgres_rows import original, restored, sentence_terms, storable
+from quoth.stores.postgres.postgres_rows import comparable, original, restored, sentence_terms, storable
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_search import FEW
 from quoth.stores.query_terms import PER_VERSION, WITH_OTHERS, analysis_version
 from quoth.stores.write_template import WriteTemplate
-from quoth.types import IndexInfo
+from quoth.types import IndexInfo, labels_of
 
 _WAIT = "5min"  # for another writer to publish, which builds an index at times
 _BUCKETS = 512  # bounded, because the server's table of locks is
 _MEMORY = "256MB"  # to build an index with, unless the server grants more
 _KEPT = "7 days"  # how long vectors wait for a write that does not come back
 
-_FULL_TEXT = "CREATE INDEX sentences_by_term ON sentences USING gin (search) WITH (fastupdate = off)"
+_FULL_TEXT = """
+CREATE INDEX sentences_by_term ON sentences USING gin (search) WITH (fastupdate = off);
+CREATE INDEX sentences_by_impact ON sentences USING gin (impacts(search, norm)) WITH (fastupdate = off)
+"""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -110,6 +113,35 @@ def move(connection: Connection, schema: str, roots: Mapping[str, str]) -> None:
         )
 
 
+_KEEP_LABELS = """
+UPDATE new_documents n SET access = k.access FROM (
+    SELECT DISTINCT ON (m.entry) m.entry, d.access FROM new_documents m JOIN documents d
+    ON d.access <> d.stated_access AND d.stated_access = m.stated_access AND (
+        d.name = m.name OR d.name IN (SELECT l.name FROM leaving l) AND d.source_sha256 = m.source_sha256
+        AND NOT EXISTS (SELECT FROM documents o WHERE o.name = m.name))
+    ORDER BY m.entry, d.name) k
+WHERE n.entry = k.entry
+"""
+"""A document keeps the labels that somebody has set, also under another name, until its files state other ones."""
+
+
+def set_labels(connection: Connection, schema: str, labels: Mapping[str, Iterable[str]], *, stated: bool) -> str | None:
+    """Replace the labels of documents by id, all or none; return the first id that is not there.
+
+    `stated`: the files of the documents state them now.
+    """
+    columns = "access = %(own)s, stated_access = %(own)s" if stated else "access = %(own)s"
+    with connection.transaction() as transaction:
+        _lock(connection, schema, labels, alone=False)
+        for doc_id, own in sorted(labels.items()):
+            values = {"own": list(map(comparable, labels_of(own))), "name": comparable(doc_id)}
+            if connection.execute(f"UPDATE documents SET {columns} WHERE name = %(name)s", values).rowcount == 0:
+                raise psycopg.Rollback(transaction)
+        connection.execute("UPDATE index_info SET label_revision = label_revision + 1")
+        return None
+    return doc_id
+
+
 def _lock(connection: Connection, schema: str, doc_ids: Iterable[str], *, alone: bool) -> None:
     connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_WAIT))
     ours = _hash(f"quoth {schema}")
@@ -134,6 +166,7 @@ def _replace(write: PostgresWrite, now: PublishedIndex | None, *, alone: bool) -
             f"{write.location} has meanwhile been made with store.vectors={now.vectors}",
             hint=f"Set store.vectors to {now.vectors}, and run the same command again.",
         )
+    connection.execute(_KEEP_LABELS)
     connection.execute("TRUNCATE term_changes")
     _count_terms(connection, "-count(*)", "leaving")
     connection.execute("DELETE FROM documents d USING leaving l WHERE d.name = l.name")

@@ -41,7 +41,7 @@ class PostgresQueryLog(RetrievalLog):
     def entries(self, since: str | None, limit: int | None) -> tuple[QueryEntry, ...]:
         start = "-infinity" if since is None else instant(since)
         location = self._connections.location
-        with self._connections.borrowed() as connection, faults.reading(location):
+        with self._connections.borrowed(own_session=True) as connection, faults.reading(location):
             try:
                 rows = connection.execute(sql.SQL(_SELECT).format(self._table), (start, limit)).fetchall()
             except (errors.UndefinedTable, errors.InvalidSchemaName) as error:
@@ -53,5 +53,5 @@ class PostgresQueryLog(RetrievalLog):
 
     def _write(self, row: tuple[object, ...]) -> None:
         values = [value.replace("\0", " ") if isinstance(value, str) else value for value in row]
-        with self._connections.borrowed() as connection:
+        with self._connections.borrowed(own_session=True) as connection:
             connection.execute(sql.SQL(_INSERT).format(self._table), values)

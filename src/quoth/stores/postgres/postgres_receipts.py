@@ -18,7 +18,7 @@ def kept_receipts(url: str, *, schema: str, table: str) -> list[tuple[str, str]]
     it cannot be read.
     """
     query = sql.SQL("SELECT name::text, receipt::text FROM {} WHERE receipt IS NOT NULL ORDER BY name")
-    with closing(Connections(url, schema)) as connections, connections.borrowed() as connection:
+    with closing(Connections(url, schema)) as connections, connections.borrowed(own_session=True) as connection:
         try:
             rows = connection.execute(query.format(sql.Identifier(*table.split(".", 1)))).fetchall()
         except psycopg.Error as error:

@@ -17,7 +17,7 @@ import numpy as np
 from quoth.language.stems import word_language
 from quoth.stores import database_rows as shared
 from quoth.stores.database_rows import Row, to_json
-from quoth.stores.query_terms import asked, norm, stems_of, variants
+from quoth.stores.query_terms import norm, stems_of, variants
 from quoth.types import Document, DocumentInfo, Metadata, ModelIdentity, Sentence, SplitDocument, Supersession, Vectors
 
 # A noncharacter, which no real text holds; where one does all the same, it is doubled.
@@ -56,23 +56,6 @@ class SentenceTerms:
     norm: int
 
 
-@dataclass(frozen=True, slots=True)
-class QueryLexemes:
-    """The words of a question, a row per token: its group, its variant (numbered throughout) and its lexeme.
-
-    A sentence holds a group when it holds every token of one of its variants. The first variant is the word as asked.
-    """
-
-    groups: list[int]
-    variants: list[int]
-    lexemes: list[str]
-
-    @property
-    def plain(self) -> bool:
-        """Whether each group is one token."""
-        return len(set(self.groups)) == len(self.groups)
-
-
 def lexeme(stem: str) -> str:
     """Write `stem` as one word of letters and digits: `z` and others become `z`, their code and `z`."""
     return "x" + _UNSAFE.sub(lambda found: f"z{ord(found[0]):x}z", stem)
@@ -82,19 +65,6 @@ def sentence_terms(search_text: str, language: str | None) -> SentenceTerms:
     """Return the terms of a sentence's search text, by the language of its document."""
     found = [lexeme(stem) for stem in stems_of(search_text, word_language(language))]
     return SentenceTerms(" ".join(_fitting(found)), len(found), norm(len(found)))
-
-
-def query_lexemes(groups: Sequence[Sequence[str]], languages: Sequence[str]) -> QueryLexemes | None:
-    """Return the words of a question; None if it has no words to search for."""
-    rows = QueryLexemes([], [], [])
-    variant_number = 0
-    for number, group in enumerate(asked(groups, languages)):
-        for variant in group:
-            rows.groups.extend([number] * len(variant))
-            rows.variants.extend([variant_number] * len(variant))
-            rows.lexemes.extend(map(lexeme, variant))
-            variant_number += 1
-    return rows if rows.groups else None
 
 
 def term_query(term: str, languages: Sequence[str]) -> str | None:
@@ -120,7 +90,7 @@ def _fitting(found: Sequence[str]) -> Iterator[str]:
 DOCUMENT_COLUMNS = (
     "name, fingerprint, sha256, source_sha256, encoding, format, extractor, root, characters, sentences, evidence, "
     "tokens, pages, title, document_type, is_binding, effective_date, superseded_by, language, tags, reading, "
-    "type_guessed, authors, year, doi, text"
+    "type_guessed, authors, year, doi, access, stated_access, text"
 )
 SENTENCE_COLUMNS = (
     "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags, labels, text, key, terms, "
@@ -133,7 +103,7 @@ _ABOUT = (
 )
 WHOLE = f"d.name, d.text, d.sha256, d.source_sha256, d.encoding, d.format, d.extractor, {_ABOUT}"
 _LISTED = "name, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages"
-LISTED = f"d.reading::text, {shared.qualified('d', _LISTED)}, {_ABOUT}"
+LISTED = f"d.access, d.reading::text, {shared.qualified('d', _LISTED)}, {_ABOUT}"
 QUOTED = (
     "d.name, s.start, s.stop, s.text, s.kind, s.section::text, s.lead_start, s.lead_stop, s.lead_text, s.page, s.ocr, "
     "s.tags::text"
@@ -155,6 +125,7 @@ def document_row(split: SplitDocument, terms: list[SentenceTerms | None]) -> Row
     values |= {"name": values["id"], "superseded_by": to_json(successors), "tags": to_json(values["tags"])}
     values["authors"] = to_json(_texts_mapped(storable, found["authors"]))
     values |= {"evidence": len(evidence), "tokens": sum(own.length for own in evidence)}
+    values["access"] = values["stated_access"] = [storable(own) for own in split.access]
     return shared.picked(DOCUMENT_COLUMNS, values)
 
 
@@ -203,8 +174,8 @@ def document(row: Row) -> Document:
 
 def listed(row: Row) -> DocumentInfo:
     """Return the document info in a row of `LISTED`."""
-    reading, *fields = row
-    values = (*_fields(fields), shared.reading(restored(reading)))
+    access, reading, *fields = row
+    values = (*_fields(fields), shared.reading(restored(reading)), tuple(map(original, access)))
     return DocumentInfo(*values)
 
 

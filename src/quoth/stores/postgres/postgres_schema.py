@@ -212,9 +212,14 @@ def check_analysis(location: str, published: PublishedIndex) -> None:
 
 def read_stored_documents(connection: Connection) -> dict[str, StoredDocument]:
     """Return the published documents by id."""
-    found = connection.execute("SELECT name, fingerprint, source_sha256, root FROM documents")
+    found = connection.execute(
+        "SELECT access, stated_access, name, fingerprint, source_sha256, root FROM documents"
+    ).fetchall()
     return {
-        original(name): StoredDocument(fingerprint, sha256, original(root)) for name, fingerprint, sha256, root in found
+        original(name): StoredDocument(
+            fingerprint, sha256, original(root), tuple(map(original, access)), tuple(map(original, stated))
+        )
+        for access, stated, name, fingerprint, sha256, root in found
     }
 
 

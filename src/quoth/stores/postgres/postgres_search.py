@@ -1,9 +1,9 @@
-"""Hybrid search as one SQL statement: both ways of searching, and both scores for every row whichever way found it.
+"""Hybrid search: both ways of searching, and both scores for every row whichever way found it.
 
 Full text scores as the embedded store does: BM25 with tantivy's lengths, over what an ideal sentence would score.
-Sentences are found through the index by the rarer words. They set a mark: the score of the last that would be given.
-The commoner words are looked up only as far as a sentence that holds nothing else could reach that mark, so that a
-word of half the table is not ranked for nothing, and no result is lost.
+An index tells which sentences can reach a score (see `postgres_bounds`), and only these are read and scored. The score
+to reach is guessed from how common the words are. When fewer reach it than are asked for, a lower one is tried, so that
+no result is lost. Then one statement joins these with the nearest vectors, and reads the rows.
 
 A tsvector keeps the positions of each lexeme, and `ts_rank` with equal weights is the sum of 1/n² over them divided by
 its limit; the term frequency is read back from that, exactly up to 255, faster than by unpacking every row.
@@ -14,13 +14,19 @@ its limit; the term frequency is read back from that, exactly up to 255, faster 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from quoth.language.stems import word_languages
+from quoth.stores.database_rows import Row
 from quoth.stores.postgres import postgres_rows as rows
+from quoth.stores.postgres.postgres_access import VisibleIndex
+from quoth.stores.postgres.postgres_bounds import WeighedWords, weighed
+from quoth.stores.postgres.postgres_connections import Connection
 from quoth.stores.postgres.postgres_rows import comparable, label
 from quoth.stores.postgres.postgres_schema import PublishedIndex
+from quoth.stores.query_terms import Variant, asked
 from quoth.types import NO_FILTERS, Filters, Query, Vectors
 
 
@@ -33,9 +39,12 @@ class Conditions:
     values: dict[str, Any]
 
 
-def conditions(filters: Filters) -> Conditions | None:
-    """Return the filters as SQL; None without a filter. A value that does not exist matches nothing."""
-    tests: list[str] = []
+def conditions(filters: Filters, *, limited: bool = False) -> Conditions | None:
+    """Return the filters as SQL; None without a filter. A value that does not exist matches nothing.
+
+    `limited`: not every document is visible. The server sees to it; the planner should know, too.
+    """
+    tests: list[str] = ["true"] if limited else []
     values: dict[str, Any] = {}
     for column, wanted in (("name", filters.doc_ids), ("document_type", filters.document_types)):
         if wanted:
@@ -66,9 +75,12 @@ def conditions(filters: Filters) -> Conditions | None:
 FEW = 1000
 """So many vectors are compared one by one; an index pays off, and is made, beyond that."""
 
+_MOST_COMPARED = 20_000  # visible vectors that are compared one by one, where others are not visible
 _MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by position
-_RARE = 5000  # a word in no more sentences than that is looked up at once,
-_RARE_SHARE = 0.01  # or in no more than this share of all
+_FEW_HELD = 1500  # so many sentences are scored faster than chosen among
+_SAMPLE = 10  # times the asked number: sentences to score at first where more could be good enough
+_LESS_STRICT = 8  # times as many sentences are let through where too few reached a score
+_ROUNDING = 1e-9  # sums in another order
 _MOST_EF = 1000  # the most that pgvector takes
 
 SETTINGS = """
@@ -79,58 +91,37 @@ SELECT set_config('hnsw.ef_search', %(ef_search)s, true), set_config('hnsw.itera
 """For the transaction. A plan for any limit would be none for ours, hence `force_custom_plan`."""
 
 
-def _idf(held: str) -> str:
-    return f"ln(1 + (%(evidence)s::float8 - {held} + 0.5) / ({held} + 0.5))"
+_COUNTS = """
+SELECT CASE WHEN a.plain THEN coalesce((SELECT t.sentences FROM terms t WHERE t.lexeme = a.query), 0)
+            ELSE (SELECT count(*) FROM sentences s WHERE s.search @@ a.query::tsquery) END
+FROM unnest(%s::text[], %s::boolean[]) WITH ORDINALITY AS a (query, plain, place) ORDER BY a.place
+"""
 
+HELD = """
+SELECT (SELECT count(*) FROM holding(a.query)) FROM unnest(%s::text[]) WITH ORDINALITY AS a (query, place)
+ORDER BY a.place
+"""
+"""Counts visible sentences only. The table of terms counts those of every document."""
 
-# A sentence holds a group of words by any of its variants, and a variant by all of its tokens. A variant is worth no
-# more than the word as asked, where that occurs: a rare synonym must not outweigh the question.
-_WEIGHTS = f"""
-asked AS MATERIALIZED (
-    SELECT a.grp, a.variant, a.lexeme, coalesce(t.sentences, 0) AS held
-    FROM unnest(%(groups)s::integer[], %(variants)s::integer[], %(lexemes)s::text[]) AS a (grp, variant, lexeme)
-    LEFT JOIN terms t ON t.lexeme = a.lexeme
-),
-variants AS MATERIALIZED (
-    SELECT v.grp, v.variant, v.natural, v.query, CASE WHEN v.tokens = 1 OR v.least = 0 THEN v.least
-               ELSE (SELECT count(*) FROM sentences s WHERE s.search @@ v.query) END AS held
-    FROM (SELECT grp, variant, count(*) AS tokens, min(held) AS least, sum({_idf("held")}) AS natural,
-                 string_agg(lexeme, ' & ')::tsquery AS query
-          FROM asked GROUP BY grp, variant) v
-),
-worths AS MATERIALIZED (
-    SELECT g.grp, g.total, {_idf("(CASE WHEN g.first > 0 THEN g.first ELSE g.most END)")} AS worth
-    FROM (SELECT grp, (array_agg(held ORDER BY variant))[1] AS first, max(held) AS most, sum(held) AS total
-          FROM variants GROUP BY grp) g
-),
-weighed AS MATERIALIZED (
-    SELECT v.grp, v.variant, v.query, v.natural, least(w.worth, {_idf("v.held")}) AS worth
-    FROM variants v JOIN worths w USING (grp) WHERE v.held > 0
-),
+# A token of the question per row: its group, its variant with the query for it, and the most it is worth.
+_TOKENS = """
 tokens AS MATERIALIZED (
-    SELECT w.grp, w.variant, w.query, a.lexeme::tsquery AS token,
-           2.2 * w.worth / w.natural * {_idf("a.held")} AS weight
-    FROM weighed w JOIN asked a USING (grp, variant)
-),
-bounds AS MATERIALIZED (
-    SELECT b.grp, b.most, b.total <= %(rare)s OR row_number() OVER (ORDER BY b.total, b.grp) = 1 AS rare,
-           sum(b.most) OVER (ORDER BY b.most, b.grp) AS below
-    FROM (SELECT w.grp, o.total, 2.2 * max(w.worth) AS most FROM weighed w JOIN worths o USING (grp)
-          GROUP BY w.grp, o.total) b
-),
-ideal AS MATERIALIZED (SELECT sum(worth) AS score FROM worths)"""
+    SELECT t.grp, t.variant, t.query::tsquery AS query, t.lexeme::tsquery AS token, t.weight
+    FROM unnest(%(groups)s::integer[], %(variants)s::integer[], %(queries)s::text[], %(lexemes)s::text[],
+                %(weights)s::float8[]) AS t (grp, variant, query, lexeme, weight)
+)"""
 
-_SHARE = "round(least(1, {score} / (SELECT i.score FROM ideal i))::numeric, 6)"
-_ROUNDING = "1e-9 * (SELECT i.score FROM ideal i)"  # sums in another order
+_SHARE = "round(least(1, {score} / %(ideal)s::float8)::numeric, 6)"
 _FREQUENCY = "round(1 / (1.6449340668482264 * (1 - pg_catalog.ts_rank('{1,1,1,1}'::real[], s.search, t.token))) - 0.5)"
 
 
-def _points(found: str, plain: bool) -> str:
-    """Return SQL for the score of each sentence `s`: the sum, over groups, of its best variant.
+def _scores(table: str, plain: bool) -> str:
+    """Return SQL for the score of each sentence of `table`: the sum, over groups, of its best variant.
 
     In a `plain` question each word is one token without synonyms, so the sum over tokens is enough.
     """
     points = f"sum(t.weight / (1 + 1.2 * (0.25 + 0.75 * s.norm / %(average)s::float8) / {_FREQUENCY}))"
+    found = f"{table} s JOIN tokens t ON s.search @@ t.query"
     if plain:
         return f"""
     SELECT s.id, {points} AS score FROM {found} GROUP BY s.id"""
@@ -142,47 +133,118 @@ def _points(found: str, plain: bool) -> str:
     GROUP BY h.id"""
 
 
-def _scores(table: str, plain: bool) -> str:
-    """Return SQL for the score of each sentence of `table` that holds a word."""
-    return _points(f"{table} s JOIN tokens t ON s.search @@ t.query", plain)
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL and its values."""
+
+    text: str
+    values: dict[str, Any]
+
+    def rows(self, connection: Connection) -> list[Row]:
+        return connection.execute(self.text, self.values, binary=True).fetchall()
 
 
-def _lexical(allowed: str, *, plain: bool) -> str:
-    last = f"(SELECT r.score FROM {{scores}} r ORDER BY r.score DESC OFFSET %(count)s + {_MARGIN - 1} LIMIT 1)"
-    mark = f"coalesce({last}, 0)"
-    rare = _points(
-        f"tokens t JOIN bounds b ON b.grp = t.grp AND b.rare JOIN sentences s ON s.search @@ t.query{allowed}", plain
+def weigh_words(
+    connection: Connection, query: Query, published: PublishedIndex, visible: VisibleIndex | None = None
+) -> WeighedWords | None:
+    """Weigh the words of a question; return None if it has none to search for."""
+    groups = asked(query.terms, word_languages(published.info))
+    if not groups or not published.evidence:
+        return None
+    wanted = list(dict.fromkeys(held for group in groups for variant in group for held in _counted(variant)))
+    queries = [" & ".join(map(rows.lexeme, variant)) for variant in wanted]
+
+    def count(new: list[str]) -> list[int]:
+        return [int(held) for (held,) in connection.execute(HELD, (new,), binary=True)]
+
+    if visible is None:
+        plain = [len(variant) == 1 for variant in wanted]
+        found = [int(held) for (held,) in connection.execute(_COUNTS, (queries, plain), binary=True)]
+    else:
+        found = visible.held(queries, count)
+    held = dict(zip(wanted, found, strict=True))
+    return weighed(
+        groups, held=held.__getitem__, evidence=published.evidence, average=published.average, lexeme=rows.lexeme
     )
-    return f"""
-rare_scores AS MATERIALIZED ({rare}),
-rare_mark AS MATERIALIZED (
-    SELECT {mark.format(scores="rare_scores")} - (SELECT coalesce(sum(b.most), 0) FROM bounds b WHERE NOT b.rare)
-           - {_ROUNDING} AS score
-),
-first AS MATERIALIZED (
-    SELECT s.id, s.norm, s.search FROM rare_scores r JOIN sentences s USING (id)
-    WHERE r.score >= (SELECT m.score FROM rare_mark m)
-),
-first_scores AS MATERIALIZED ({_scores("first", plain)}),
-mark AS MATERIALIZED (SELECT {mark.format(scores="first_scores")} - {_ROUNDING} AS score),
-second AS MATERIALIZED (
-    SELECT s.id, s.norm, s.search FROM sentences s
-    WHERE s.search @@ (
-        SELECT string_agg('(' || w.query::text || ')', ' | ')::tsquery FROM weighed w JOIN bounds b USING (grp)
-        WHERE NOT b.rare AND b.below > (SELECT m.score FROM mark m))
-    AND NOT EXISTS (SELECT FROM rare_scores r WHERE r.id = s.id){allowed}
-),
-second_scores AS MATERIALIZED ({_scores("second", plain)}),
+
+
+def _counted(variant: Variant) -> Iterator[Variant]:
+    yield variant
+    yield from ((token,) for token in variant)
+
+
+def _words(words: WeighedWords) -> dict[str, Any]:
+    """Return the values of `_TOKENS`, of `_scores` and of `_SHARE`."""
+    tokens = [
+        (group, variant.number, variant.query, lexeme, weight)
+        for group, variants in enumerate(words.groups)
+        for variant in variants
+        for lexeme, weight in variant.weights.items()
+    ]
+    columns = zip(*tokens, strict=True) if tokens else ((),) * 5
+    named = zip(("groups", "variants", "queries", "lexemes", "weights"), map(list, columns), strict=True)
+    return dict(named) | {"average": words.average, "ideal": words.ideal}
+
+
+def reaching(
+    words: WeighedWords, score: float, limits: Conditions | None, *, most: int | None, limited: bool = False
+) -> Statement:
+    """Return the statement for the ids and scores of all sentences that reach `score`, and of few others.
+
+    With `most` they are no more than that, of all that could reach it. `limited`: not every document is visible.
+    """
+    values: dict[str, Any]
+    if score > 0:
+        values = {"conditions": words.conditions(score)}
+        table = "unnest(%(conditions)s::text[]) AS c (condition) JOIN sentences s"
+        test = "ON impacts(s.search, s.norm) @@ c.condition::tsquery"
+        visible = "meeting(%(conditions)s::text[])"
+    else:
+        values = {"any_word": words.any_word}
+        table, test = "sentences s", "WHERE s.search @@ %(any_word)s::tsquery"
+        visible = "holding(%(any_word)s::text)"
+    if limited:
+        table, test = f"{visible} AS v (id) JOIN sentences s", "ON s.id = v.id"
+    allowed = f" AND {limits.scanned}" if limits else ""
+    text = f"""WITH{_TOKENS},
+able AS MATERIALIZED (SELECT s.id, s.norm, s.search FROM {table} {test}{allowed} LIMIT %(most)s::bigint),
+scores AS MATERIALIZED ({_scores("able", words.plain)})
+SELECT a.id, coalesce(c.score, 0) FROM able a LEFT JOIN scores c USING (id)"""
+    return Statement(text, values | _words(words) | {"most": most} | (limits.values if limits else {}))
+
+
+def best_by_words(
+    connection: Connection, words: WeighedWords, limits: Conditions | None, *, count: int, limited: bool = False
+) -> dict[int, float]:
+    """Return ids and scores of the `count` best sentences by words, and of those that score like the last of them."""
+    if not words.groups:
+        return {}
+    sample: int | None = _SAMPLE * count
+    expected = count
+    score = 0.0 if sum(words.held) <= _FEW_HELD else words.score_of_best(expected)
+    while True:
+        found: dict[int, float] = dict(reaching(words, score, limits, most=sample, limited=limited).rows(connection))
+        best = sorted(found.values(), reverse=True)
+        last = best[count - 1] if len(best) >= count else 0.0
+        if sample is not None and len(found) >= sample:
+            # There are more than were looked at; all that can be better than the last of these are enough.
+            score, sample = max(score, last), None
+        elif score <= 0 or last >= score:
+            least = last - _ROUNDING * words.ideal
+            return {id_: reached for id_, reached in found.items() if reached >= least and reached > 0}
+        else:
+            expected *= _LESS_STRICT
+            score = words.score_of_best(expected) if expected < words.evidence else 0.0
+
+
+_LEXICAL = f"""
 lexical AS MATERIALIZED (
     SELECT b.id, b.share FROM (
         SELECT a.id, {_SHARE.format(score="a.score")} AS share
-        FROM (SELECT * FROM first_scores UNION ALL SELECT * FROM second_scores) a
-        WHERE a.score >= (SELECT m.score FROM mark m)) b
+        FROM unnest(%(ids)s::bigint[], %(scores)s::float8[]) AS a (id, score)) b
     JOIN sentences s USING (id) JOIN documents d ON d.id = s.document
     ORDER BY b.share DESC, d.name, s.ordinal LIMIT %(count)s
 )"""
-
-
 _NOTHING = "lexical AS MATERIALIZED (SELECT 0::bigint AS id, 0::numeric AS share WHERE false)"
 _COSINE = "round(coalesce(nullif(1 - ({distance}), 'NaN'), 0)::numeric, 6)"
 
@@ -202,12 +264,12 @@ def _looked_up(distance: str, *, test: str) -> str:
           ORDER BY {distance} LIMIT %(count)s + {_MARGIN}) n)"""
 
 
-def _dense(distance: str, *, scanned: str, joined: str, many: bool) -> str:
+def _dense(distance: str, *, scanned: str, joined: str, many: bool, limited: bool, alone: bool) -> str:
     before = ""
     if not many:
-        near = _compared(distance, among="sentences s", test=scanned)
-    elif not joined:
-        near = _looked_up(distance, test="")
+        near = _compared(distance, among="sentences s", test=joined if limited else scanned)
+    elif not joined or alone:
+        near = _looked_up(distance, test=scanned)
     else:
         before = f"""
 allowed AS MATERIALIZED (
@@ -242,42 +304,70 @@ others AS MATERIALIZED (
 other_scores AS MATERIALIZED ({_scores("others", plain)})"""
 
 
-def statement(query: Query, published: PublishedIndex, vector: Vectors | None) -> tuple[str, dict[str, Any]]:
-    """Return the statement for a question, and its values.
+def both_ways(
+    query: Query,
+    published: PublishedIndex,
+    vector: Vectors | None,
+    *,
+    words: WeighedWords | None,
+    best: Mapping[int, float],
+    limited: bool = False,
+) -> Statement:
+    """Return the statement for a question, given what its words found.
 
     It selects the columns of `rows.QUOTED`, the lexical score, whether full text and whether the vector found the
     sentence, the vector as the server sends it, and the codes of the tokens.
     """
-    limits = conditions(query.filters)
+    limits = conditions(query.filters, limited=limited)
     scanned = f" AND {limits.scanned}" if limits else ""
     joined = f" AND {limits.joined}" if limits else ""
-    words = rows.query_lexemes(query.terms, word_languages(published.info)) if published.evidence else None
     values: dict[str, Any] = {"count": max(0, query.candidates)}
     tables: list[str] = []
     if limits:
         values |= limits.values
     if words:
-        values |= {"groups": words.groups, "variants": words.variants, "lexemes": words.lexemes}
-        values |= {"evidence": published.evidence, "average": published.average}
-        values["rare"] = max(_RARE, int(published.evidence * _RARE_SHARE))
-        tables += [_WEIGHTS, _lexical(scanned, plain=words.plain)]
+        values |= _words(words) | {"ids": list(best), "scores": list(best.values())}
+        tables += [_TOKENS, _LEXICAL]
     else:
         tables.append(_NOTHING)
     if vector is not None:
         values |= {"vector": rows.literal(vector), "few": _few(published.evidence, values["count"])}
         distance = f"s.vector <=> %(vector)s::{published.vectors}"
-        tables.append(_dense(distance, scanned=scanned, joined=joined, many=published.evidence > FEW))
+        alone = limited and query.filters == NO_FILTERS  # how many vectors are visible is known then
+        many = published.evidence > (_MOST_COMPARED if alone else FEW)
+        tables.append(_dense(distance, scanned=scanned, joined=joined, many=many, limited=limited, alone=alone))
     else:
         tables.append(_NOWHERE)
     tables.append(_FOUND + (_others(words.plain) if words else ""))
     score = f"coalesce(f.share, {_SHARE.format(score='coalesce(o.score, 0)')})::float8" if words else "0::float8"
-    return (
+    return Statement(
         f"WITH {','.join(tables)}\nSELECT {rows.QUOTED}, {score}, f.by_lexical, f.by_dense, "
         f"{published.vectors}_send(s.vector), s.tokens\n"
         "FROM found f JOIN sentences s USING (id) JOIN documents d ON d.id = s.document"
         + (" LEFT JOIN other_scores o ON o.id = f.id" if words else ""),
         values,
     )
+
+
+def found_by(
+    connection: Connection,
+    query: Query,
+    published: PublishedIndex,
+    vector: Vectors | None,
+    *,
+    ef_search: int,
+    visible: VisibleIndex | None = None,
+) -> list[Row]:
+    """Search by words and by the vector, and return the rows of `both_ways`. `visible` is None where all is seen."""
+    limited = visible is not None
+    connection.execute(SETTINGS, settings(query, ef_search, limited=limited))
+    words = weigh_words(connection, query, published, visible)
+    best: dict[int, float] = {}
+    if words:
+        count = max(0, query.candidates) + _MARGIN
+        limits = conditions(query.filters)  # the function for the words sees to what is visible
+        best = best_by_words(connection, words, limits, count=count, limited=limited)
+    return both_ways(query, published, vector, words=words, best=best, limited=limited).rows(connection)
 
 
 def _few(evidence: int, count: int) -> int:
@@ -288,7 +378,7 @@ def _few(evidence: int, count: int) -> int:
     return max(FEW, math.isqrt((count + _MARGIN) * evidence))
 
 
-def settings(query: Query, ef_search: int) -> dict[str, str]:
+def settings(query: Query, ef_search: int, *, limited: bool = False) -> dict[str, str]:
     """Return values for `SETTINGS`. With a filter the nearest lie further apart: search twice as far."""
-    wanted = ef_search if query.filters == NO_FILTERS else 2 * ef_search
+    wanted = ef_search if query.filters == NO_FILTERS and not limited else 2 * ef_search
     return {"ef_search": str(min(_MOST_EF, max(wanted, query.candidates + _MARGIN)))}

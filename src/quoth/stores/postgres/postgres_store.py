@@ -1,46 +1,33 @@
 """An index in one schema of a PostgreSQL database, for many machines: many readers, many writers."""
 
-# ruff: noqa: S608  only constant names are put into SQL; values are always bound
-
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from typing import ClassVar
 
 import psycopg
 from psycopg import errors, sql
 
-from quoth.errors import IndexFault, NoIndex, SettingsError
-from quoth.language.stems import word_languages
-from quoth.protocols import Embedder, Neighbours, Progress
-from quoth.stores import database_rows as shared
+from quoth.errors import CorpusError, IndexFault, LabelsUnsupported, NoIndex, SettingsError
+from quoth.protocols import Embedder, Progress
 from quoth.stores.database_rows import Row
-from quoth.stores.embedded.dense_index import checked_vector, scored_candidates
+from quoth.stores.postgres import postgres_access, postgres_schema
 from quoth.stores.postgres import postgres_faults as faults
 from quoth.stores.postgres import postgres_rows as rows
-from quoth.stores.postgres import postgres_schema
-from quoth.stores.postgres import postgres_search as search
+from quoth.stores.postgres.postgres_access import Described, VisibleIndex, VisibleIndexes
 from quoth.stores.postgres.postgres_connections import Connection, Connections
-from quoth.stores.postgres.postgres_rows import comparable
+from quoth.stores.postgres.postgres_publish import set_labels
+from quoth.stores.postgres.postgres_reader import PostgresReader
 from quoth.stores.postgres.postgres_schema import PublishedIndex
 from quoth.stores.postgres.postgres_writer import PostgresWriter
 from quoth.types import (
-    Candidates,
-    Document,
-    DocumentInfo,
-    Filters,
+    EVERYTHING,
+    Access,
     IndexInfo,
-    Page,
-    Passage,
-    Query,
     Refusals,
     Refused,
-    Sentence,
     SplitDocument,
     StoredDocument,
-    Vectors,
 )
 
 _SIZE = """
@@ -48,17 +35,6 @@ SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relkind = 'r'
 """
 _PUBLISHED = "SELECT extract(epoch FROM max(published))::float8 FROM ingestion_batches"
-_OF_DOCUMENT = "JOIN documents d ON d.id = s.document WHERE d.name = %s"
-_BESIDE = f"""
-SELECT s.ordinal > m.ordinal, {rows.QUOTED} FROM documents d JOIN sentences m ON m.document = d.id
-JOIN sentences s ON s.document = d.id AND s.ordinal IN (m.ordinal - 1, m.ordinal + 1)
-WHERE d.name = %s AND m.start = %s AND m.stop = %s
-"""
-_FREQUENCIES = """
-SELECT CASE WHEN a.query ~ '^[a-z0-9]+$' THEN coalesce((SELECT t.sentences FROM terms t WHERE t.lexeme = a.query), 0)
-            ELSE (SELECT count(*) FROM sentences s WHERE s.search @@ a.query::tsquery) END
-FROM unnest(%s::text[]) WITH ORDINALITY AS a (query, place) ORDER BY a.place
-"""
 
 
 class PostgresStore:
@@ -72,6 +48,8 @@ class PostgresStore:
         self._connections = Connections(url, schema)
         self._vectors = vectors
         self._ef_search = ef_search
+        self._visible = VisibleIndexes()
+        self._asks = False  # whether the role is one for asking, as its first read shows
 
     @property
     def location(self) -> str:
@@ -85,34 +63,53 @@ class PostgresStore:
 
     def published(self) -> float | None:
         with suppress(NoIndex), ExitStack() as stack:
-            connection, _ = self._begin(stack)
+            connection, _, visible = self._begin(stack)
+            if visible is not None:  # what was ingested when is not for a role that asks
+                return None
             with faults.reading(self.location):
                 found = connection.execute(_PUBLISHED).fetchone()
             return float(found[0]) if found and found[0] is not None else None
         return None
 
     @contextmanager
-    def read(self) -> Iterator[PostgresReader]:
+    def read(self, access: Access = EVERYTHING) -> Iterator[PostgresReader]:
         with ExitStack() as stack:
-            connection, published = self._begin(stack)
-            postgres_schema.check_analysis(self.location, published)
+            connection, published, visible = self._begin(stack, access)
+            if visible is None:
+                postgres_schema.check_analysis(self.location, published)
 
             def reopen() -> tuple[Connection, PublishedIndex]:
                 stack.close()
-                return self._begin(stack)
+                return self._begin(stack, access)[:2]
 
-            yield PostgresReader(connection, published, self.location, self._ef_search, reopen)
+            listed = rows.LISTED if access.labels is None else rows.LISTED.replace("d.access", "'{}'::text[]")
+            yield PostgresReader(
+                connection, published, self.location, self._ef_search, reopen, visible=visible, listed=listed
+            )
+
+    def relabel(self, labels: Mapping[str, Collection[str]]) -> None:
+        with self._connections.writer() as connection:
+            with faults.writing(self.location):
+                published = postgres_schema.read_published(connection, self.location, schema=self._connections.schema)
+            if published is None:
+                raise no_index(self.location)
+            with faults.writing(self.location):
+                unknown = set_labels(connection, self._connections.schema, labels, stated=False)
+        if unknown is not None:
+            raise CorpusError(f"the index holds no document '{unknown}'", hint="quoth docs lists the ids.")
 
     def stored_documents(self) -> Mapping[str, StoredDocument]:
         with suppress(NoIndex), ExitStack() as stack:
-            connection, _ = self._begin(stack)
+            connection, *_ = self._begin(stack)
             with faults.reading(self.location):
                 return postgres_schema.read_stored_documents(connection)
         return {}
 
     def refused_files(self) -> tuple[tuple[str, Refused], ...]:
         with suppress(NoIndex), ExitStack() as stack:
-            connection, _ = self._begin(stack)
+            connection, _, visible = self._begin(stack)
+            if visible is not None:
+                return ()
             with faults.reading(self.location):
                 return postgres_schema.read_refused_files(connection)
         return ()
@@ -126,6 +123,7 @@ class PostgresStore:
         profile: tuple[str, str],
         progress: Progress | None,
         refusals: Refusals | None = None,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> IndexInfo:
         with self._connections.writer() as connection:
             postgres_schema.bring_up_to_date(self._connections, connection)
@@ -142,38 +140,89 @@ class PostgresStore:
                 vectors=self._vectors,
                 published=published,
             )
-            return writer.run(put, remove, refusals)
+            return writer.run(put, remove, refusals, labels)
 
     def close(self) -> None:
         self._connections.close()
 
-    def _begin(self, stack: ExitStack) -> tuple[Connection, PublishedIndex]:
-        """Begin a transaction that sees one generation, whatever is published meanwhile; `stack` ends it."""
+    def _begin(
+        self, stack: ExitStack, access: Access = EVERYTHING
+    ) -> tuple[Connection, PublishedIndex, VisibleIndex | None]:
+        """Begin a transaction that sees one generation, whatever is published meanwhile; `stack` ends it.
+
+        The third value is None for a role that may read every table.
+        """
+        denied: IndexFault | None = None
+        if access.labels is None and not self._asks:
+            try:
+                connection, row = self._begun(stack, access, postgres_schema.select_published(self._connections.schema))
+            except IndexFault as error:
+                if not isinstance(error.__cause__, errors.InsufficientPrivilege):
+                    raise
+                denied = error  # a role for asking may not read what describes every document
+                stack.close()
+            else:
+                published = postgres_schema.parse_published(self.location, row)
+                if published is None:
+                    raise no_index(self.location)
+                return connection, published, None
+        connection, row = self._begun(stack, access, postgres_access.describe(self._connections.schema))
+        described = postgres_access.parse_described(self.location, row)
+        if described is None:
+            raise no_index(self.location)
+        if denied is not None and not described.limited:
+            raise denied
+        visible = self._seen(connection, described, access)
+        if access.labels is None:
+            self._asks = True
+            return connection, postgres_access.whole(visible.published, described), visible
+        return connection, visible.published, visible
+
+    def _seen(self, connection: Connection, described: Described, access: Access) -> VisibleIndex:
+        if not described.limited:
+            raise LabelsUnsupported(
+                f"{self.location} is opened as a user that no policy limits to the documents that somebody may see",
+                hint="Use the role for asking that roles.sql makes, and run that script again after `quoth migrate`.",
+            )
+        postgres_access.check_described(self.location, described)
+
+        def count() -> list[Row]:
+            return connection.execute(postgres_access.VISIBLE, binary=True).fetchall()
+
+        with faults.reading(self.location):
+            return self._visible.of(described, access, count)
+
+    def _begun(self, stack: ExitStack, access: Access, select: sql.Composed) -> tuple[Connection, Row | None]:
+        """Borrow a connection, and begin to read for `access` with the row of the index that `select` gives."""
         connection = stack.enter_context(self._connections.borrowed())
         try:
-            row = self._first(connection)
+            return connection, self._first(connection, access, select)
         except psycopg.Error as error:
             if isinstance(error, errors.UndefinedTable | errors.InvalidSchemaName):
                 raise no_index(self.location) from error
+            if isinstance(error, errors.UndefinedColumn):
+                connection.rollback()
+                version = postgres_schema.version_of(connection, self._connections.schema)
+                postgres_schema.check_version(self.location, version or 0)
             if not faults.lost(error):
                 raise faults.fault(self.location, error, doing="read") from error
             stack.close()
             connection = self._connections.replacement()  # an idle connection outlives its server
             stack.callback(self._connections.give_back, connection)
             with faults.reading(self.location):
-                row = self._first(connection)
-        published = postgres_schema.parse_published(self.location, row)
-        if published is None:
-            raise no_index(self.location)
-        return connection, published
+                return connection, self._first(connection, access, select)
 
-    def _first(self, connection: Connection) -> Row | None:
-        """Begin, and read the row of the index: three statements in one round trip."""
-        schema = self._connections.schema
+    def _first(self, connection: Connection, access: Access, select: sql.Composed) -> Row | None:
+        """Begin, and read the row of the index, in one round trip. All settings end with the transaction."""
         found = connection.execute(
             # Lock before the snapshot is taken: an older snapshot would miss a column that is created again.
-            sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; LOCK TABLE {} IN ACCESS SHARE MODE; {}").format(
-                sql.Identifier(schema, "sentences"), postgres_schema.select_published(schema)
+            sql.SQL(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; LOCK TABLE {} IN ACCESS SHARE MODE; {}; {}; {}"
+            ).format(
+                sql.Identifier(self._connections.schema, "sentences"),
+                self._connections.for_transaction(),
+                postgres_access.settings(access),
+                select,
             )
         )
         while found.nextset():
@@ -185,114 +234,3 @@ def no_index(location: str) -> NoIndex:
     error = NoIndex(location)
     error.hint = "Ingest something into it first, or check the database URL and the schema."
     return error
-
-
-@dataclass(eq=False)
-class PostgresReader:
-    """See `protocols.Reader`. `reopen` replaces a connection that was lost, and says what it sees."""
-
-    connection: Connection
-    published: PublishedIndex
-    location: str
-    ef_search: int
-    reopen: Callable[[], tuple[Connection, PublishedIndex]]
-    missing: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def info(self) -> IndexInfo:
-        return self.published.info
-
-    def may_lack(self, filters: Filters) -> bool:
-        return False
-
-    def search(self, query: Query) -> Candidates:
-        vector = checked_vector(query.vector, self.info.model.dimension)
-        statement, values = search.statement(query, self.published, vector)
-        settings = search.settings(query, self.ef_search)
-
-        def both(connection: Connection) -> list[Row]:
-            with connection.pipeline():  # one round trip
-                connection.execute(search.SETTINGS, settings)
-                found = connection.execute(statement, values, binary=True)
-            return found.fetchall()
-
-        return self._candidates(self._ask(both), vector)
-
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        languages = word_languages(self.info)
-        queries = {term: query for term in terms if (query := rows.term_query(term, languages)) is not None}
-        counts = self._rows(_FREQUENCIES, list(queries.values())) if queries else []
-        return dict.fromkeys(terms, 0) | dict(zip(queries, (count for (count,) in counts), strict=True))
-
-    def document(self, doc_id: str) -> Document | None:
-        found = self._rows(f"SELECT {rows.WHOLE} FROM documents d WHERE d.name = %s", comparable(doc_id))
-        return rows.document(found[0]) if found else None
-
-    def texts(self, ids: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        statement = "SELECT d.name, d.text FROM documents d WHERE d.name = ANY (%s)"
-        found = self._rows(statement, [comparable(doc_id) for doc_id in ids])
-        return iter(sorted((rows.original(name), rows.original(text).encode("utf-8")) for name, text in found))
-
-    def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
-        where = "" if ids is None else "WHERE d.name = ANY (%s)"
-        values = () if ids is None else ([comparable(doc_id) for doc_id in ids],)
-        found = self._rows(f"SELECT {rows.LISTED} FROM documents d {where}", *values)
-        return tuple(sorted(map(rows.listed, found), key=lambda document: document.id))
-
-    def sentences(self, doc_id: str) -> Iterator[Sentence]:
-        statement = f"SELECT {rows.QUOTED} FROM sentences s {_OF_DOCUMENT} ORDER BY s.ordinal"
-        return map(rows.sentence, self._rows(statement, comparable(doc_id)))
-
-    def passages(self, doc_id: str) -> tuple[Passage, ...]:
-        statement = f"SELECT {rows.PASSAGES} FROM passages s {_OF_DOCUMENT} ORDER BY s.ordinal"
-        return tuple(shared.passage(doc_id, row) for row in self._rows(statement, comparable(doc_id)))
-
-    def page(self, doc_id: str, number: int) -> Page | None:
-        found = self._rows(
-            f"SELECT {rows.PAGES} FROM pages s {_OF_DOCUMENT} AND s.number = %s", comparable(doc_id), number
-        )
-        return shared.page(found[0]) if found else None
-
-    def neighbours(self, sentences: Sequence[Sentence]) -> list[Neighbours]:
-        return [self._beside(sentence) for sentence in sentences]
-
-    def _beside(self, sentence: Sentence) -> Neighbours:
-        span = sentence.quote.span
-        found = self._rows(_BESIDE, comparable(sentence.doc_id), span.start, span.end)
-        beside = {after: rows.sentence(tuple(row)) for after, *row in found}
-        return beside.get(False), beside.get(True)
-
-    def vectors(self, doc_id: str) -> Vectors:
-        sent = f"SELECT {self.published.vectors}_send(s.vector) FROM sentences s"
-        found = self._rows(f"{sent} {_OF_DOCUMENT} AND s.key IS NOT NULL ORDER BY s.ordinal", comparable(doc_id))
-        return self.received([vector for (vector,) in found])
-
-    def received(self, sent: list[bytes]) -> Vectors:
-        """Return the vectors that the server sent."""
-        return rows.vectors(sent, kind=self.published.vectors, dimension=self.info.model.dimension)
-
-    def _candidates(self, found: list[Row], vector: Vectors | None) -> Candidates:
-        scored = [
-            (rows.sentence(tuple(quoted)), lexical, ("lexical",) * by_lexical + ("dense",) * by_dense, tokens)
-            for *quoted, lexical, by_lexical, by_dense, _, tokens in found
-        ]
-        return scored_candidates(scored, vector, self.received([row[-2] for row in found]))
-
-    def _rows(self, statement: str, *values: object) -> list[Row]:
-        return self._ask(lambda connection: connection.execute(statement, values, binary=True).fetchall())
-
-    def _ask(self, question: Callable[[Connection], list[Row]]) -> list[Row]:
-        """Ask the server; ask again over a new connection if this one was lost."""
-        try:
-            return question(self.connection)
-        except psycopg.Error as error:
-            if not faults.lost(error):
-                raise faults.fault(self.location, error, doing="read") from error
-        connection, published = self.reopen()
-        if published != self.published:
-            raise IndexFault(
-                f"the connection to {self.location} was lost, and the index has changed since", hint="Ask again."
-            )
-        self.connection = connection
-        with faults.reading(self.location):
-            return question(connection)

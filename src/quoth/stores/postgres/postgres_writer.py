@@ -14,7 +14,7 @@ from quoth.stores.database_rows import Row
 from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres import postgres_schema
 from quoth.stores.postgres.postgres_faults import writing
-from quoth.stores.postgres.postgres_publish import PostgresWrite, analysis_now, move
+from quoth.stores.postgres.postgres_publish import PostgresWrite, analysis_now, move, set_labels
 from quoth.stores.postgres.postgres_rows import original, restored, storable
 from quoth.stores.write_template import CHUNK
 from quoth.types import IndexInfo, Refusals, SplitDocument, StoredDocument, Vectors
@@ -106,6 +106,10 @@ class PostgresWriter(PostgresWrite):
                 execute(f"ANALYZE new_{table}")  # the server never does it for temporary tables
             if moved:
                 move(self.connection, self.schema, moved)
+
+    def state_labels(self, labels: Mapping[str, tuple[str, ...]]) -> None:
+        with writing(self.location):
+            set_labels(self.connection, self.schema, labels, stated=True)
 
     def remember(self, refusals: Refusals) -> None:
         covered = ([storable(root) for root in refusals.folders], [storable(doc_id) for doc_id in refusals.files])

@@ -3,6 +3,8 @@
 --   owner   makes and migrates the tables, does the first ingest, maintains
 --   writer  ingests and removes documents
 --   reader  answers questions
+--   asker   answers questions of people who may see some documents only (see docs/postgres.md); made with
+--           `-v asker=quoth_asker`
 --
 -- Run it for each index, before the owner migrates and once more afterwards, with psql, as an administrator (a
 -- superuser, or the owner of the database with CREATEROLE, as managed services have):
@@ -61,3 +63,36 @@ WHERE to_regclass(format('%I.query_log', :'schema')) IS NOT NULL \gexec
 
 -- A reader does not write anywhere, whatever else it may be given.
 ALTER ROLE :"reader" IN DATABASE :"database" SET default_transaction_read_only = on;
+
+-- The asker sees what its transaction says that it may see, and nothing where it says nothing: row security does not
+-- depend on the statements of a program. Counts of all documents, and the words in them, are not for it.
+\if :{?asker}
+SELECT format('CREATE ROLE %I LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS', :'asker')
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'asker') \gexec
+SELECT format('GRANT CONNECT ON DATABASE %I TO %I', :'database', :'asker') \gexec
+GRANT USAGE ON SCHEMA :"schema" TO :"asker";
+SELECT format('GRANT USAGE ON SCHEMA %I TO %I', n.nspname, :'asker')
+FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+WHERE e.extname = 'vector' AND NOT has_schema_privilege(:'asker', n.oid, 'USAGE') \gexec
+ALTER ROLE :"asker" IN DATABASE :"database" SET default_transaction_read_only = on;
+
+-- The tables are there once the owner has migrated: run this again. First the policies, then the right to read.
+SELECT format('DROP POLICY IF EXISTS %I ON %I.%I', 'seen by ' || :'asker', :'schema', wanted.name)
+FROM unnest(ARRAY['documents', 'sentences', 'passages', 'pages']) AS wanted (name)
+WHERE to_regproc(format('%I.visible', :'schema')) IS NOT NULL \gexec
+SELECT format('CREATE POLICY %I ON %I.%I AS RESTRICTIVE TO %I USING (%s)', 'seen by ' || :'asker', :'schema',
+              wanted.name, :'asker', wanted.test)
+FROM (VALUES ('documents', format('%I.visible(access)', :'schema'))) AS wanted (name, test)
+WHERE to_regproc(format('%I.visible', :'schema')) IS NOT NULL \gexec
+SELECT format('CREATE POLICY %I ON %I.%I AS RESTRICTIVE TO %I USING (EXISTS ('
+              'SELECT FROM %2$I.documents d WHERE d.id = %3$I.document))', 'seen by ' || :'asker', :'schema',
+              wanted.name, :'asker')
+FROM unnest(ARRAY['sentences', 'passages', 'pages']) AS wanted (name)
+WHERE to_regproc(format('%I.visible', :'schema')) IS NOT NULL \gexec
+SELECT format('GRANT SELECT ON %1$I.documents, %1$I.sentences, %1$I.passages, %1$I.pages, %1$I.migrations TO %2$I',
+              :'schema', :'asker')
+WHERE to_regproc(format('%I.visible', :'schema')) IS NOT NULL \gexec
+SELECT format('GRANT SELECT (generation, label_revision, model_name, model_revision, model_precision, dimension, '
+              'profile_name, profile_source, vectors, analysis) ON %I.index_info TO %I', :'schema', :'asker')
+WHERE to_regproc(format('%I.visible', :'schema')) IS NOT NULL \gexec
+\endif

@@ -7,17 +7,24 @@ and the index as a whole is refused until it is published again.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+
 from quoth.errors import IndexBusy, IndexDamaged, IndexMismatch, NoIndex
 from quoth.language.stems import word_language_in
+from quoth.stores.disk_faults import writing
 from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.embedded.visible_documents import NO_CHANGES, LabelChanges
 from quoth.stores.locations import FileDigest, Location, VersionConflict, digest_file, open_location, put_idempotent
 from quoth.stores.query_terms import stems_of
 from quoth.stores.sharded.shard_protocol import assign
@@ -27,6 +34,9 @@ from quoth.types import IndexInfo, ModelIdentity, StoredDocument
 NAME = "cluster.json"
 FORMAT = 2
 """The version of this file, and of the rule that assigns documents to shards."""
+FORMAT_WITH_LABELS = 3
+"""The version of a file that sets labels: whoever does not know them must not read it without."""
+_LOCK = "publish.lock"
 
 PUBLISH = "Remove cluster.json there and ingest again, or choose another --output."
 """The hint when a sharded index contradicts itself: an ingest trusts the manifest, so it must be removed."""
@@ -37,7 +47,7 @@ class ShardEntry:
     """A shard as it was when the index was published. Its `evidence` sentences have `terms` terms together.
 
     `files` holds, by path below the location, the files of the shard's folder and two files beside it: the list of its
-    documents and the list of replaced documents.
+    documents and the list of replaced documents. `labels` were set after the shard was written.
     """
 
     folder: str
@@ -48,6 +58,7 @@ class ShardEntry:
     evidence: int
     terms: int
     files: Mapping[str, FileDigest]
+    labels: LabelChanges = NO_CHANGES
 
     @property
     def listing(self) -> str:
@@ -102,10 +113,10 @@ class ClusterManifest:
 def write(location: Location, cluster: ClusterManifest, *, over: str | None) -> None:
     """Publish: from here on, readers see these shards. `over` is the version that this one replaces."""
     content = {
-        "format": FORMAT,
+        "format": FORMAT_WITH_LABELS if any(shard.labels.labels for shard in cluster.shards) else FORMAT,
         "index": asdict(cluster.info),
         "settings": dict(cluster.settings),
-        "shards": [asdict(shard) for shard in cluster.shards],
+        "shards": [_written(shard) for shard in cluster.shards],
     }
     content["sha256"] = checksum(content)
     try:
@@ -114,6 +125,28 @@ def write(location: Location, cluster: ClusterManifest, *, over: str | None) -> 
         raise IndexBusy(
             f"another process has published the index at {location.uri} meanwhile", hint="Run the same command again."
         ) from error
+
+
+@contextmanager
+def publishing(location: Location) -> Iterator[None]:
+    """Let one process at a time replace the manifest of a folder; object storage compares and replaces by itself."""
+    if location.folder is None:
+        yield
+        return
+    with writing(location.folder):
+        descriptor = os.open(location.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _written(shard: ShardEntry) -> dict[str, Any]:
+    fields = asdict(shard)
+    if not shard.labels.labels:
+        del fields["labels"]  # as earlier versions write it
+    return fields
 
 
 def read(location: Path | Location) -> ClusterManifest:
@@ -137,9 +170,9 @@ def parsed(content: bytes, location: str) -> ClusterManifest:
         form = listed["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(location, "cannot be read") from error
-    if form != FORMAT:
+    if form not in (FORMAT, FORMAT_WITH_LABELS):
         raise IndexMismatch(
-            f"{location}/{NAME} has format {form}; this version of Quoth reads {FORMAT}",
+            f"{location}/{NAME} has format {form}; this version of Quoth reads {FORMAT_WITH_LABELS}",
             hint="Use the version of Quoth that made it, or ingest again.",
         )
     if listed.get("sha256") != checksum(listed):  # a wrong number of terms would change every score, and nobody know
@@ -177,7 +210,8 @@ def _parsed(listed: dict[str, Any]) -> ClusterManifest:
     shards = []
     for shard in listed["shards"]:
         files = {name: FileDigest(**fields) for name, fields in shard["files"].items()}
-        shards.append(ShardEntry(**{**shard, "files": files}))
+        labels = msgspec.convert(shard.get("labels", {}), LabelChanges)
+        shards.append(ShardEntry(**{**shard, "files": files, "labels": labels}))
     return ClusterManifest(info, tuple(shards), dict(listed["settings"]))
 
 
@@ -229,20 +263,22 @@ def read_listings(location: Location, shards: Iterable[ShardEntry]) -> dict[str,
 
 
 def read_listing(location: Location, entry: ShardEntry) -> dict[str, StoredDocument]:
-    """Return the documents of a shard by id; `IndexDamaged` if the file is missing or changed."""
+    """Return the documents of a shard by id, with the labels in force; `IndexDamaged` if the file was changed."""
     found = location.get(entry.listing)
     expected = entry.files.get(entry.listing)
     if found is None or expected is None or hashlib.sha256(found[0]).hexdigest() != expected.sha256:
         raise IndexDamaged(f"{location.uri}/{entry.listing} is missing or is not what was written", hint=PUBLISH)
     listed = map(json.loads, found[0].splitlines())
-    return {fields.pop("id"): StoredDocument(**fields) for fields in listed}
+    documents = {fields.pop("id"): msgspec.convert(fields, StoredDocument) for fields in listed}
+    own = entry.labels.labels
+    return documents | {doc_id: replace(documents[doc_id], access=own[doc_id]) for doc_id in own if doc_id in documents}
 
 
 def describe_shard(location: Path, folder: str) -> tuple[ShardEntry, IndexInfo, Mapping[str, StoredDocument]]:
     """Return an embedded index in a folder of `location` as a shard, its own description, and its documents by id."""
     store = EmbeddedStore(location / folder)
     try:
-        with store.read() as reader:
+        with store.read_part() as reader:
             info, evidence = reader.info, reader.lexical.sentences
             terms = sum(
                 len(stems_of(sentence.search_text, word_language_in(info, document.metadata.language)))

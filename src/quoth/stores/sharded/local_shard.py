@@ -9,9 +9,10 @@ import tantivy
 
 from quoth.stores.database_rows import RowLimits
 from quoth.stores.disk_faults import reading
-from quoth.stores.embedded.embedded_store import EmbeddedReader
+from quoth.stores.embedded.embedded_reader import EmbeddedReader
 from quoth.stores.embedded.generations import partition_hash
 from quoth.stores.embedded.lexical_index import MARGIN, best_of, share, sum_of
+from quoth.stores.embedded.visible_documents import VisibleDocuments
 from quoth.stores.query_terms import Variant
 from quoth.stores.sharded.bm25 import Scorer, average, token_weight
 from quoth.stores.sharded.shard_protocol import (
@@ -33,18 +34,32 @@ _ROUNDING = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class LocalShard:
-    """See `shard_protocol.Shard`. `terms` is the number of terms that its evidence sentences have together."""
+    """See `shard_protocol.Shard`. `terms` is the number of terms that its evidence sentences have together.
+
+    With a reader of some documents it counts and finds in these alone. `terms` is that of all its sentences even then,
+    since tantivy scores by them.
+    """
 
     reader: EmbeddedReader
     terms: int
 
     def held(self, variants: Sequence[Variant]) -> tuple[int, ...]:
+        if self._limited is not None:
+            return self.holding([(variant,) for variant in variants])
         with reading(self.reader.location):
             return tuple(map(self.reader.lexical.held, variants))
 
     def holding(self, terms: Sequence[Sequence[Variant]]) -> tuple[int, ...]:
+        visible = self._limited
         with reading(self.reader.location):
+            if visible is not None:
+                return tuple(visible.held(tuple(variants), self.reader.lexical) for variants in terms)
             return tuple(map(self.reader.lexical.holding, terms))
+
+    @property
+    def _limited(self) -> VisibleDocuments | None:
+        visible = self.reader.visible
+        return None if visible is None or visible.everything else visible
 
     def search(self, query: ShardQuery) -> ShardHits:
         with reading(self.reader.location):
@@ -128,9 +143,8 @@ class LocalShard:
         return queries
 
     def _nearest(self, vector: Vectors, query: ShardQuery, limits: RowLimits) -> tuple[ScoredHit, ...]:
-        dense = self.reader.dense
-        nearest, found = dense.nearest(vector, query.candidates, dense.allowed(limits))
-        scores = sorted(zip(dense.rows[nearest].tolist(), found.tolist(), strict=True))
+        nearest, found = self.reader.nearest(vector, query.candidates, limits)
+        scores = sorted(zip(self.reader.dense.rows[nearest].tolist(), found.tolist(), strict=True))
         tie_breaks = self._tie_breaks([row for row, _ in scores], query.partitions)
         return tuple(
             ScoredHit(row, score, score, tie_break) for (row, score), tie_break in zip(scores, tie_breaks, strict=True)

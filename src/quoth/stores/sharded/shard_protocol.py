@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from quoth.protocols import Reader
 from quoth.stores.embedded.lexical_index import MARGIN
 from quoth.stores.query_terms import Variant
-from quoth.types import Candidates, Filters, Vectors
+from quoth.types import Access, Candidates, Filters, Vectors
 
 WeighedVariant: TypeAlias = tuple[tuple[str, float], ...]
 """Tokens that a sentence must all hold, and what each is worth in the whole index."""
@@ -86,6 +86,14 @@ class ChosenSentence:
     row: int
     lexical: float | None
     found_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardAccess:
+    """Limited access to one shard, while the labels in it have this revision."""
+
+    access: Access
+    revision: int
 
 
 LAST = 1e-6

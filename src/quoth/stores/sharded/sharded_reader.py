@@ -35,7 +35,19 @@ from quoth.stores.sharded.shard_protocol import (
     shard_name,
     thresholds,
 )
-from quoth.types import Candidates, Document, DocumentInfo, Filters, IndexInfo, Page, Passage, Query, Sentence, Vectors
+from quoth.types import (
+    Candidates,
+    Document,
+    DocumentInfo,
+    Filters,
+    IndexInfo,
+    Page,
+    Passage,
+    Query,
+    Sentence,
+    Span,
+    Vectors,
+)
 
 _Reply = TypeVar("_Reply")
 Key: TypeAlias = tuple[int, int]
@@ -107,8 +119,8 @@ class ShardedReader:
         listed = self._ask(wanted, lambda number, shard: shard.reader.documents(wanted[number])).values()
         return tuple(sorted(chain.from_iterable(listed), key=lambda document: document.id))
 
-    def sentences(self, doc_id: str) -> Iterator[Sentence]:
-        return self._of(doc_id).sentences(doc_id)
+    def sentences(self, doc_id: str, near: Span | None = None) -> Iterator[Sentence]:
+        return self._of(doc_id).sentences(doc_id, near)
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
         return self._of(doc_id).passages(doc_id)

@@ -23,9 +23,11 @@ from quoth.stores.locations import FileDigest, Location, digest_file, open_locat
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import PUBLISH, ClusterManifest, ShardEntry
 from quoth.stores.sharded.local_shard import LocalShard
+from quoth.stores.sharded.shard_labels import relabel_shards
 from quoth.stores.sharded.shard_protocol import AskShards, ask_in_turn
 from quoth.stores.sharded.sharded_reader import ShardedReader
-from quoth.types import Refused, StoredDocument
+from quoth.stores.sharded.visible_reader import visible_shards
+from quoth.types import EVERYTHING, Access, Refused, StoredDocument
 
 _FRESH_SECONDS = 5.0
 """How long a manifest in object storage is taken for the newest."""
@@ -82,9 +84,12 @@ class ShardedStore:
         return None
 
     @contextmanager
-    def read(self) -> Iterator[ShardedReader]:
+    def read(self, access: Access = EVERYTHING) -> Iterator[ShardedReader]:
         with ExitStack() as stack:
-            cluster, shards = self._opened(stack)
+            cluster, shards = self._opened(stack, access)
+            if access.labels is not None:
+                yield visible_shards(shards, cluster.info, layout=self._layout, each=self._each)
+                return
             yield ShardedReader(
                 shards,
                 cluster.info,
@@ -114,13 +119,21 @@ class ShardedStore:
                 opened.store.close()
             self._stores.clear()
 
-    def _opened(self, stack: ExitStack) -> tuple[ClusterManifest, list[LocalShard]]:
+    def relabel(self, labels: Mapping[str, Collection[str]]) -> None:
+        if self._location.folder is None:
+            raise IndexUnwritable(
+                f"labels cannot be set in object storage: those of {self._location.uri} come from the files",
+                hint="Change corpus.yaml and run quoth cluster ingest again: only what changed is written.",
+            )
+        relabel_shards(self._location, labels)
+
+    def _opened(self, stack: ExitStack, access: Access) -> tuple[ClusterManifest, list[LocalShard]]:
         """Open all shards of the published manifest."""
         cluster = self._cluster()
         while True:
             with ExitStack() as attempt:
                 try:
-                    shards = [self._entered(entry, attempt) for entry in cluster.shards]
+                    shards = [self._entered(entry, attempt, access) for entry in cluster.shards]
                     manifest.check(self._location.uri, cluster, [shard.reader.info for shard in shards])
                 except (IndexMismatch, IndexDamaged):
                     newer = manifest.read(self._location)
@@ -150,7 +163,7 @@ class ShardedStore:
             self._cached = _CachedManifest(version, cluster, time.monotonic() + _FRESH_SECONDS)
         return cluster
 
-    def _entered(self, entry: ShardEntry, stack: ExitStack) -> LocalShard:
+    def _entered(self, entry: ShardEntry, stack: ExitStack, access: Access) -> LocalShard:
         """Open a shard; `stack` closes it."""
         with self._lock:
             if entry.folder not in self._stores:
@@ -160,7 +173,7 @@ class ShardedStore:
             opened.readers += 1
         stack.callback(self._leave, opened)
         try:
-            return LocalShard(stack.enter_context(opened.store.read()), entry.terms)
+            return LocalShard(stack.enter_context(opened.store.read_part(access, entry.labels)), entry.terms)
         except NoIndex as error:
             raise IndexDamaged(
                 f"the shard {entry.folder} of the index at {self._location.uri} is missing", hint=PUBLISH
