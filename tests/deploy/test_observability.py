@@ -26,6 +26,7 @@ LABELS = {
     "quoth_retrievals_total": {"status"},
     "quoth_degraded_total": {"part"},
     "quoth_cache_requests_total": {"cache", "result"},
+    "quoth_corpus_requests_total": {"corpus", "route", "status"},
     "quoth_refused_total": {"why"},
     "quoth_jobs_total": {"kind", "state"},
     "quoth_build_info": {"version"},

@@ -21,11 +21,11 @@ from quoth.answer.verification import verify_run
 from quoth.errors import QuestionError, QuothError, SettingsError
 from quoth.http import logs, telemetry
 from quoth.http.document_catalog import text_of
-from quoth.http.guard.api_keys import ApiKey
+from quoth.http.guard.askers import Asker
 from quoth.http.http_faults import HttpFault, as_fault, busy, invalid_body, json_response, unforeseen
 from quoth.http.request_bodies import AnswerBody, AskBody, BatchBody, FilterBody, HookBody, RetrieveBody, VerifyBody
 from quoth.http.response_types import FailureJson, VerifiedJson, gives
-from quoth.http.service import Service
+from quoth.http.service import Service, asker_of
 from quoth.output.in_words import in_words
 from quoth.output.json_types import AnswerJson, RetrievalJson, to_json
 from quoth.output.messages import Messages, languages, spoken
@@ -46,7 +46,12 @@ def service_of(request: Request) -> Service:
     return service
 
 
-Served = Annotated[Service, Depends(service_of)]
+async def _served(request: Request) -> Service:
+    # The framework would run a plain function in a thread, and wait for that behind the threads that answer.
+    return service_of(request)
+
+
+Served = Annotated[Service, Depends(_served)]
 
 
 def in_pool(route: Callable[..., Response]) -> Callable[..., Coroutine[Any, Any, Response]]:
@@ -81,7 +86,7 @@ async def answer(request: Request, body: AnswerBody, service: Served) -> Respons
     watch = telemetry.Stopwatch("answer", service.traces)
 
     def work() -> dict[str, Any]:
-        explained = service.quoth.explain(question, done=watch)
+        explained = service.seen(request).explain(question, done=watch)
         count_outcome(service, explained.outcome)
         trace = {"trace": trace_json(explained)} if body.why else {}
         spoken_too = {"in_words": to_json(in_words(explained.outcome, messages))} if messages else {}
@@ -120,15 +125,15 @@ async def answer_batch(request: Request, service: Served) -> Response:
     questions = _questions(await request.body(), request.headers.get("content-type", ""), service.settings.max_batch)
     if service.batches >= _MOST_BATCHES:
         raise busy(service.pool.retry_seconds())
-    return _BatchResponse(service, questions, request.scope["state"].get("key"))
+    return _BatchResponse(service, questions, asker_of(request))
 
 
 class _BatchResponse(StreamingResponse):
     """Streams the answers of a batch; counts as running until it is sent, and cancels open questions if that fails."""
 
-    def __init__(self, service: Service, questions: Sequence[Question | UnreadableLine], key: ApiKey | None) -> None:
+    def __init__(self, service: Service, questions: Sequence[Question | UnreadableLine], asker: Asker) -> None:
         self._service = service
-        self._answers = _answers(service, questions, key)
+        self._answers = _answers(service, questions, asker)
         super().__init__(self._answers, media_type=_JSONL)
         service.batches += 1  # now, since many batches could come in before the first is sent
 
@@ -141,15 +146,15 @@ class _BatchResponse(StreamingResponse):
 
 
 async def _answers(
-    service: Service, questions: Sequence[Question | UnreadableLine], key: ApiKey | None
+    service: Service, questions: Sequence[Question | UnreadableLine], asker: Asker
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the lines in the order of the questions; begin no more than the client reads and its key may ask."""
+    """Yield the lines in the order of the questions; begin no more than the client reads and the asker may ask."""
     running: deque[asyncio.Task[bytes]] = deque()
     try:
         for number, question in enumerate(questions):
-            if number and key is not None:  # the request itself was counted for the first question
-                await _wait_for_allowance(service, key)
-            running.append(asyncio.create_task(_line(service, question)))
+            if number:  # the request itself was counted for the first question
+                await _wait_for_allowance(service, asker)
+            running.append(asyncio.create_task(_line(service, question, asker)))
             if len(running) >= service.settings.threads:
                 yield await running.popleft()
         while running:
@@ -159,22 +164,23 @@ async def _answers(
             task.cancel()
 
 
-async def _wait_for_allowance(service: Service, key: ApiKey) -> None:
-    """Wait until the rate limit of the key allows one more question."""
+async def _wait_for_allowance(service: Service, asker: Asker) -> None:
+    """Wait until the rate limit of the asker allows one more question."""
     while service.access is not None:
-        allowance = await service.access.allowance(key)
+        allowance = await service.access.allowance(asker)
         if allowance is None or allowance.granted:
             return
         await asyncio.sleep(max(1, allowance.retry_after))
 
 
-async def _line(service: Service, question: Question | UnreadableLine) -> bytes:
+async def _line(service: Service, question: Question | UnreadableLine, asker: Asker) -> bytes:
     if isinstance(question, UnreadableLine):
         fault = HttpFault(422, "question", question.why, hint="See docs/json.md for a line.")
         return _error_line(str(question.number), fault)
 
     def work() -> dict[str, Any]:
-        outcome = service.quoth.explain(question, done=telemetry.Stopwatch("answer")).outcome
+        seen = service.quoth.seen_by(service.accesses.of(asker))
+        outcome = seen.explain(question, done=telemetry.Stopwatch("answer")).outcome
         count_outcome(service, outcome)
         return outcome_json(outcome)
 
@@ -240,7 +246,7 @@ async def retrieve(request: Request, body: RetrieveBody, service: Served) -> Res
     watch = telemetry.Stopwatch("retrieve", service.traces)
 
     def work() -> dict[str, Any]:
-        retrieval = service.quoth.explain_retrieval(question, most=body.match_count, done=watch).retrieval
+        retrieval = service.seen(request).explain_retrieval(question, most=body.match_count, done=watch).retrieval
         telemetry.RETRIEVALS.labels(retrieval.status.value).inc()
         _count_degraded(retrieval.degraded)
         service.count_caches()
@@ -276,7 +282,7 @@ def verify(request: Request, body: VerifyBody, service: Served) -> Response:
     if body.is_ambiguous:
         hint = "Send one answer, or several as `results`."
         raise HttpFault(422, "ambiguous", "one answer and a list of them: only one would be checked", hint=hint)
-    result = service.quoth.read(lambda reader: verify_run(body.answers(), text_of(reader)))
+    result = service.seen(request).read(lambda reader: verify_run(body.answers(), text_of(reader)))
     verified = (result.citations > 0 or body.holds_outcomes) and not result.failures
     failures = [FailureJson(**asdict(failure)) for failure in result.failures]
     return json_response(VerifiedJson(verified, citations=result.citations, failures=failures))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import sqlite3
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 from itertools import chain
@@ -12,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Match, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Lifespan
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
@@ -35,15 +36,17 @@ from quoth.http import (
     operator_routes,
     receipt_routes,
 )
+from quoth.http.guard.request_bounds import SLOW_SECONDS
 from quoth.http.http_faults import CLIENT_GONE, HttpFault, as_fault, invalid_body, unforeseen
 from quoth.http.listening import server_config
 from quoth.http.request_bodies import BatchBody
-from quoth.http.request_gate import OPEN, PAGE_POLICY, SLOW_SECONDS, RequestGate
+from quoth.http.request_gate import OPEN, PAGE_POLICY, RequestGate
 from quoth.http.response_types import ERRORS, response_schemas
 from quoth.http.service import ServeOptions, Service
 from quoth.http.web_page import COOKIE, REMEMBERED, language_for, page_in
 from quoth.output.messages import spoken
 from quoth.protocols import RemoteShards
+from quoth.settings import ServiceSettings
 
 # Browsers revalidate the page each time, so that nobody sees half of the old one after an update.
 _PAGE_HEADERS = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"}
@@ -92,55 +95,91 @@ def make_app(
     sends a body.
     """
     service = Service(options, cluster)
-    app = _Application(
-        title="Quoth",
-        version=__version__,
-        description=_DESCRIPTION,
-        license_info={"name": "MIT", "identifier": "MIT"},
-        openapi_tags=_TAGS,
-        lifespan=lambda _: service.running(),
-        docs_url=None,  # it would load scripts from elsewhere; docs/http.md is the reference
-        redoc_url=None,
-        redirect_slashes=False,
-        responses=ERRORS,
-        strict_content_type=True,
-    )
+    app = api(service.settings, auth=options.auth, lifespan=lambda _: service.running())
     app.state.service = service
+    return RequestGate(app, service, slow_seconds=slow_seconds)
+
+
+def api(
+    settings: ServiceSettings, *, auth: bool, prefix: str = "", lifespan: Lifespan[Any] | None = None
+) -> Application:
+    """Return the routes of an index, which ask for `app.state.service`.
+
+    With a `prefix` it is one corpus of several: it has no page, no metrics of the process, and no path without a key.
+    """
     routers = [
         operator_routes.router,
+        *([] if prefix else [operator_routes.metrics_router]),
+        operator_routes.facets_router,
         answer_routes.router,
-        *([answer_routes.webhook_router(service.settings.webhook)] if service.settings.webhook else []),
+        *([answer_routes.webhook_router(settings.webhook)] if settings.webhook else []),
         find_routes.router,
         mark_routes.router,
         receipt_routes.router,
         document_routes.router,
         grid_routes.router,
     ]
+    open_paths = frozenset[str]() if prefix else OPEN
+    app = application(routers, auth=auth, open_paths=open_paths, page=not prefix, lifespan=lifespan)
+    if prefix:
+        app.servers = [{"url": prefix}]
+    return app
+
+
+def application(
+    routers: Sequence[APIRouter],
+    *,
+    auth: bool,
+    open_paths: frozenset[str],
+    page: bool = False,
+    lifespan: Lifespan[Any] | None = None,
+) -> Application:
+    """Return an application of these routes, with our errors and our description."""
+    app = Application(
+        title="Quoth",
+        version=__version__,
+        description=_DESCRIPTION,
+        license_info={"name": "MIT", "identifier": "MIT"},
+        openapi_tags=_TAGS,
+        lifespan=lifespan,
+        docs_url=None,  # it would load scripts from elsewhere; docs/http.md is the reference
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=ERRORS,
+        strict_content_type=True,
+    )
+    app.state.auth, app.state.open_paths = auth, open_paths
     for router in routers:
         app.include_router(router)
-    _add_page(app)
+    if page:
+        _add_page(app)
     routes = chain(app.routes, *(router.routes for router in routers))
     app.state.routes = [route for route in routes if isinstance(route, Route)]
     for kind in (QuothError, HTTPException, RequestValidationError, ClientDisconnect, Exception):
         app.add_exception_handler(kind, _error_response)
-    return RequestGate(app, service, slow_seconds=slow_seconds)
+    return app
 
 
-def make_one_of_many(options: ServeOptions) -> ASGIApp:
+def make_one_of_many(make: Callable[[], ASGIApp]) -> ASGIApp:
     """Return the application of one process among several; if it cannot be made, make all of them stop."""
     logs.set_up()
     try:
-        return make_app(options)
+        return make()
     except (QuothError, OSError, sqlite3.Error) as error:
         logs.log("cannot start", level=logging.ERROR, message=str(error), hint=getattr(error, "hint", ""))
         raise SystemExit(STARTUP_FAILURE) from error
 
 
 def serve(options: ServeOptions, sockets: list[socket.socket], *, workers: int) -> None:
-    """Serve until a signal comes, then finish the requests under way."""
+    """Serve an index until a signal comes, then finish the requests under way."""
+    run(partial(make_app, options), sockets, workers=workers, grace_seconds=options.settings.grace_seconds)
+
+
+def run(make: Callable[[], ASGIApp], sockets: list[socket.socket], *, workers: int, grace_seconds: float) -> None:
+    """Serve what `make` returns in each process until a signal comes, then finish the requests under way."""
     config = server_config(
-        partial(make_app if workers == 1 else make_one_of_many, options),
-        grace_seconds=options.settings.grace_seconds,
+        make if workers == 1 else partial(make_one_of_many, make),
+        grace_seconds=grace_seconds,
         factory=True,
         workers=workers,
     )
@@ -216,24 +255,27 @@ def _allowed_methods(request: Request) -> set[str]:
     return methods | {"HEAD"} if "GET" in methods else methods
 
 
-class _Application(FastAPI):
+class Application(FastAPI):
+    """The routes with all of their description; `state.open_paths` need no key, and the others do if `state.auth`."""
+
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:
-            _complete(super().openapi(), keys=self.state.service.options.auth)
+            _complete(super().openapi(), keys=self.state.auth, open_paths=self.state.open_paths)
         return super().openapi()
 
 
-def _complete(document: dict[str, Any], *, keys: bool) -> None:
+def _complete(document: dict[str, Any], *, keys: bool, open_paths: frozenset[str]) -> None:
     """Add what the framework cannot know to its description. `keys` is whether this service asks for one."""
     # A body of two kinds is read by hand, so that nobody else describes it.
     batch = BatchBody.model_json_schema(ref_template="#/components/schemas/{model}")
-    document["components"]["schemas"] |= response_schemas() | batch.pop("$defs") | {"BatchBody": batch}
-    document["components"] |= {"securitySchemes": _SCHEMES, "headers": _HEADERS}
+    components = document.setdefault("components", {"schemas": {}})  # none where no route takes anything
+    components["schemas"] |= response_schemas() | batch.pop("$defs") | {"BatchBody": batch}
+    components |= {"securitySchemes": _SCHEMES, "headers": _HEADERS}
     # Where the operator chose so, none is needed, and {} says that.
     document["security"] = [{name: []} for name in _SCHEMES] if keys else [{}]
     for path, methods in document["paths"].items():
         for operation in methods.values():
-            if path in OPEN:
+            if path in open_paths:
                 operation["security"] = []
             if "description" in operation:  # the docstring of a route, whose lines are those of its file
                 operation["description"] = " ".join(operation["description"].split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from quoth.library import Quoth
 from quoth.output.document_json_types import ListingJson
 from quoth.output.render import described_document
 from quoth.protocols import Reader
-from quoth.types import DocumentInfo
+from quoth.types import EVERYTHING, Access, DocumentInfo
+
+_MOST_LISTINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +50,51 @@ def text_of(reader: Reader) -> TextOf:
     return text
 
 
+class _Listings:
+    """The last listings, by who may see them. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[Access, DocumentListing] = {}  # the last used is the last
+
+    def get(self, access: Access) -> DocumentListing | None:
+        with self._lock:
+            listing = self._kept.pop(access, None)
+            if listing is not None:
+                self._kept[access] = listing
+            return listing
+
+    def keep(self, access: Access, listing: DocumentListing) -> None:
+        with self._lock:
+            self._kept.pop(access, None)
+            self._kept[access] = listing
+            while len(self._kept) > _MOST_LISTINGS:
+                del self._kept[next(iter(self._kept))]
+
+
 class DocumentCatalog:
     """Remembers the documents of one generation: reading all of them again for each page would take minutes."""
 
     def __init__(self, quoth: Quoth) -> None:
         self._quoth = quoth
-        self._cached: DocumentListing | None = None  # replaced whole, so that threads need no lock
+        self._access = EVERYTHING
+        self._cached = _Listings()
+
+    def seen_by(self, access: Access) -> DocumentCatalog:
+        """Return the catalog of the documents that `access` may see."""
+        seen = DocumentCatalog(self._quoth.seen_by(access))
+        seen._access, seen._cached = access, self._cached
+        return seen
 
     def listing(self) -> DocumentListing:
         """Return the listing of the current generation."""
         listing = self._quoth.read(self._list)
         if not listing.missing:
-            self._cached = listing
+            self._cached.keep(self._access, listing)
         return listing
 
     def _list(self, reader: Reader) -> DocumentListing:
-        digest, cached = reader.info.digest, self._cached
+        digest, cached = reader.info.digest, self._cached.get(self._access)
         if cached is not None and cached.digest == digest:
             return cached
         documents = reader.documents()

@@ -17,23 +17,24 @@ from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
+from quoth.documents.containers import MAIL
 from quoth.documents.files import root_name
-from quoth.domain.manifest import check_fields
+from quoth.domain.manifest import ACCESS, check_fields
 from quoth.errors import NoIndex, SettingsError
 from quoth.http import logs
 from quoth.http.answer_routes import Served, in_pool
-from quoth.http.guard.api_keys import ApiKey
+from quoth.http.guard.askers import Asker
 from quoth.http.http_faults import HttpFault, busy, gone, json_response, no_document
 from quoth.http.job_runner import JobRunner
-from quoth.http.jobs import JobKind
+from quoth.http.jobs import JobKind, OverQuota, UploadQuota
 from quoth.http.request_bodies import UploadQuery
 from quoth.http.response_types import DocumentHereJson, DocumentsJson, ErrorJson, JobJson, JobListJson, gives
-from quoth.http.service import Service
+from quoth.http.service import Service, asker_of
 from quoth.http.upload_folder import checked_id, in_the_way
 from quoth.output.document_json_types import QuotedSpanJson
 from quoth.output.render import document_json
 from quoth.output.source_slices import LONGEST_SLICE, MOST_AROUND, check_unchanged, span_json
-from quoth.types import DocumentInfo
+from quoth.types import DocumentInfo, labels_of
 
 router = APIRouter(tags=["documents"])
 _MEDIA_TYPES = {"pdf": "application/pdf", "text": "text/plain; charset=utf-8", "markdown": "text/plain; charset=utf-8"}
@@ -69,7 +70,7 @@ def listing(
     after: Annotated[str, Query(description="Only ids behind this one: `next` of the page before.")] = "",
     limit: Annotated[int, Query(ge=1, le=1_000, description="How many on a page.")] = 100,
 ) -> Response:
-    listing = service.catalog.listing()
+    listing = service.listing(request)
     page = listing.page(prefix=prefix, after=after, limit=limit)
     return json_response(DocumentsJson(page.documents, page.total, page.next, degraded=list(listing.missing)))
 
@@ -82,9 +83,10 @@ def listing(
 @in_pool
 def text(request: Request, doc_id: str, service: Served) -> Response:
     """The canonical text that all offsets count in, as UTF-8."""
-    document = service.quoth.document(doc_id)
+    document = service.seen(request).document(doc_id)
     if document is None:
         raise no_document(doc_id)
+    _note_whole(request, doc_id, sha256=document.sha256)
     return Response(document.text.encode(), media_type="text/plain; charset=utf-8")
 
 
@@ -100,11 +102,16 @@ def text(request: Request, doc_id: str, service: Served) -> Response:
 @in_pool
 def original(request: Request, doc_id: str, service: Served) -> Response:
     """The bytes that were ingested, as an attachment."""
-    info = service.described(doc_id)
+    info = service.described(request, doc_id)
+    if not _sees_inside(request, service, info):
+        hint = "Its text is at /documents/{id}/text."
+        raise HttpFault(404, "no-original", f"the file of '{doc_id}' cannot be given", hint=hint)
     name = quote(doc_id.rpartition("/")[2], safe="")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     media_type = _MEDIA_TYPES.get(info.format, "application/octet-stream")
-    return Response(service.originals.read(info), media_type=media_type, headers=headers)
+    data = service.originals.read(info)
+    _note_whole(request, doc_id, sha256=info.sha256)
+    return Response(data, media_type=media_type, headers=headers)
 
 
 @router.get(
@@ -121,14 +128,16 @@ async def page(
     sha256: Cited = None,
 ) -> Response:
     def work() -> DocumentInfo:
-        info = service.described(doc_id)
+        info = service.described(request, doc_id)
         check_unchanged(doc_id, info.sha256, sha256)
         if info.format != "pdf" or not 1 <= number <= info.pages:
             hint = f"It has {info.pages} pages." if info.format == "pdf" else "Only those of PDF files can be seen."
             raise HttpFault(404, "no-page", f"'{doc_id}' has no page {number} to be seen", hint=hint)
         return info
 
-    picture = await service.originals.drawn(await service.run(request, work), number=number, width=width)
+    info = await service.run(request, work)
+    picture = await service.originals.drawn(info, number=number, width=width)
+    _note_whole(request, doc_id, sha256=info.sha256, page=number)
     return Response(picture, media_type="image/png")
 
 
@@ -151,9 +160,9 @@ def span(
     around: Annotated[int, Query(ge=0, le=MOST_AROUND, description="Code points on each side.")] = 800,
     sha256: Cited = None,
 ) -> Response:
-    service.described(doc_id)
+    service.described(request, doc_id)
     profile = service.profile()
-    content = service.quoth.read(
+    content = service.seen(request).read(
         lambda reader: span_json(reader, doc_id, start, end, around=around, profile=profile, cited=sha256)
     )
     return json_response(content)
@@ -166,8 +175,9 @@ def span(
 )
 @in_pool
 def document(request: Request, doc_id: str, service: Served) -> Response:
-    info = service.described(doc_id)
-    return json_response(document_json(info) | {"has_original": service.originals.is_here(info)})
+    info = service.described(request, doc_id)
+    has_original = service.originals.is_here(info) and _sees_inside(request, service, info)
+    return json_response(document_json(info) | {"has_original": has_original})
 
 
 @router.put(
@@ -186,17 +196,29 @@ async def upload(request: Request, doc_id: str, service: Served, metadata: Annot
     """The body is the file as it is. What the query says of it is kept beside it; its own front matter wins."""
     uploads = _uploads(service)
     checked_id(doc_id)
-    given = metadata.model_dump(exclude={"tag"}) | {"tags": _tags(metadata.tag or []) or None}
+    given = metadata.model_dump(exclude={"tag", "access"}) | {"tags": _tags(metadata.tag or []) or None}
     fields = {name: value for name, value in given.items() if value is not None and value != ""}  # blank in a form
+    declared = request.headers.get("content-length", "")
+    size = int(declared) if declared.isascii() and declared.isdigit() else 0
     # Not `service.run`: to find out whether the client is gone, it would swallow the beginning of the file.
     with _storage_faults():
-        await service.pool.run(lambda: _check_upload(service, uploads, doc_id, fields))
+        await service.pool.run(lambda: _check_upload(request, service, uploads, doc_id, fields, metadata.access, size))
     job_id = uploads.jobs.new_id()
     try:
         with _storage_faults():
-            sha256 = await _receive(request, uploads.folder.incoming(job_id))
+            sha256, size = await _receive(request, uploads.folder.incoming(job_id))
             return await asyncio.to_thread(
-                _accept, request, uploads, job_id, "put", doc_id, sha256=sha256, fields=fields
+                _accept,
+                request,
+                service,
+                uploads,
+                job_id,
+                "put",
+                doc_id,
+                sha256=sha256,
+                size=size,
+                fields=fields,
+                labels=metadata.access,
             )
     except BaseException:
         uploads.folder.settle(job_id)
@@ -210,20 +232,26 @@ async def remove(request: Request, doc_id: str, service: Served) -> Response:
     uploads = _uploads(service)
     job_id = uploads.jobs.new_id()
     with _storage_faults():
-        await service.run(request, lambda: _check_will_exist(service, uploads, doc_id))
-        return await asyncio.to_thread(_accept, request, uploads, job_id, "delete", doc_id, sha256=None, fields={})
+        await service.run(request, lambda: _check_will_exist(request, service, uploads, doc_id))
+        return await asyncio.to_thread(
+            _accept, request, service, uploads, job_id, "delete", doc_id, sha256=None, size=0, fields={}
+        )
 
 
 @router.get("/jobs", summary="List jobs", responses={200: gives(JobListJson, "The newest first.")})
-async def jobs(service: Served, limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> Response:
-    recent = await asyncio.to_thread(_uploads(service).jobs.recent, limit)
+async def jobs(request: Request, service: Served, limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> Response:
+    """Those that you have started."""
+    asker = asker_of(request)
+    unowned = [None] if asker.labels is None else []
+    owners = [asker.id, *unowned] if asker.id else None
+    recent = await asyncio.to_thread(_uploads(service).jobs.recent, limit, owners=owners)
     return json_response({"jobs": [job.json() for job in recent]})
 
 
 @router.get("/jobs/{job_id}", summary="Ask how far a job is", responses={200: gives(JobJson, "What has become of it.")})
-async def job(job_id: str, service: Served) -> Response:
+async def job(request: Request, job_id: str, service: Served) -> Response:
     stored = await asyncio.to_thread(_uploads(service).jobs.get, job_id)
-    if stored is None:
+    if stored is None or not asker_of(request).owns(stored.owner):
         raise HttpFault(404, "no-job", "there is no such job", hint="GET /jobs lists the last ones.")
     return json_response(stored.json())
 
@@ -238,14 +266,14 @@ def _uploads(service: Service) -> JobRunner:
     return service.uploads
 
 
-def _check_will_exist(service: Service, uploads: JobRunner, doc_id: str) -> None:
-    """Raise `HttpFault` unless a document is in the index once the jobs accepted so far are done."""
+def _check_will_exist(request: Request, service: Service, uploads: JobRunner, doc_id: str) -> None:
+    """Raise `HttpFault` unless the asker has a document of this id once the jobs accepted so far are done."""
     last = uploads.jobs.last_unfinished(doc_id)
     if last is not None and last.kind == "delete":
         raise no_document(doc_id)
-    if last is None:
+    if last is None or not asker_of(request).owns(last.owner):
         try:
-            service.described(doc_id)
+            service.described(request, doc_id)
         except NoIndex as error:
             raise no_document(doc_id) from error
 
@@ -267,8 +295,21 @@ def _check_characters(name: str, value: str) -> None:
         raise HttpFault(422, "metadata", f"the query: {name} holds control characters", hint="Leave them out.")
 
 
-def _check_upload(service: Service, uploads: JobRunner, doc_id: str, fields: dict[str, Any]) -> None:
-    """Raise `HttpFault` if an upload can be refused before its body is read."""
+def _check_upload(
+    request: Request,
+    service: Service,
+    uploads: JobRunner,
+    doc_id: str,
+    fields: dict[str, Any],
+    labels: list[str] | None,
+    size: int,
+) -> None:
+    """Raise `HttpFault` if an upload can be refused before its body is read, and add its labels to the fields.
+
+    `labels` are those that the client gives, and `size` is as it declares it.
+    """
+    asker = asker_of(request)
+    fields |= _access_field(asker, _labels_before(asker, service, uploads, doc_id), labels)
     if uploads.jobs.waiting() >= _MOST_JOBS:
         raise busy(30)
     for name, value in fields.items():
@@ -278,7 +319,12 @@ def _check_upload(service: Service, uploads: JobRunner, doc_id: str, fields: dic
         check_fields(fields, source="the query", facets=[facet.name for facet in service.profile().facets])
     except SettingsError as error:
         raise HttpFault(422, "metadata", str(error), hint=error.hint) from error
+    with _quota_faults():
+        quota = _quota(service)
+        uploads.jobs.check_quota(doc_id, owner=asker.id or None, size=size, quota=quota)
     root = service.originals.root_of(doc_id)
+    if root is not None and not _is_seen(request, service, doc_id):
+        raise in_the_way(doc_id)  # to let it in would destroy what the asker may not even see
     is_ours = root is None or root == root_name(uploads.folder.path)
     # If the state folder was moved, the index still names the old folder, where the file is no more.
     if not is_ours and (Path(root or "", doc_id).exists() or not uploads.folder.holds(doc_id)):
@@ -286,6 +332,69 @@ def _check_upload(service: Service, uploads: JobRunner, doc_id: str, fields: dic
         raise HttpFault(409, "document-elsewhere", f"'{doc_id}' was ingested from another folder", hint=hint)
     if not uploads.folder.fits(doc_id):
         raise in_the_way(doc_id)
+
+
+def _note_whole(request: Request, doc_id: str, **more: object) -> None:
+    """Tell the gate that the response gives all of a document, or a page of it."""
+    request.scope["state"]["reads"] = [{"doc_id": doc_id, **more}]
+
+
+def _labels_before(asker: Asker, service: Service, uploads: JobRunner, doc_id: str) -> tuple[str, ...]:
+    """Return the labels of the document that an upload replaces; it may itself be an upload that waits to be done.
+
+    Raise `HttpFault` if the asker will not see that one: to let theirs in would destroy it.
+    """
+    last = uploads.jobs.last_unfinished(doc_id)
+    if last is None or last.kind != "put":
+        return service.originals.labels_of(doc_id)
+    labels = uploads.folder.labels_given(last.id)
+    if labels and asker.labels is not None and asker.labels.isdisjoint(labels) and not asker.owns(last.owner):
+        raise in_the_way(doc_id)
+    return labels
+
+
+def _access_field(asker: Asker, before: tuple[str, ...], given: list[str] | None) -> dict[str, Any]:
+    """Return the field of the labels of a document, which had those `before`; raise `HttpFault` if it may not be."""
+    if given is None:
+        return {"access": list(before)} if before else {}
+    labels = labels_of(given)
+    if asker.labels is not None and not asker.labels.issuperset(labels):
+        hint = "Ask the operator for a key with these labels: quoth keys change ID --access LABEL."
+        raise HttpFault(403, "label", "you may only give labels that you hold", hint=hint)
+    return {"access": list(labels)} if labels else {}
+
+
+def _sees_inside(request: Request, service: Service, info: DocumentInfo) -> bool:
+    """Return whether the asker may see all that the file of a document holds: a message holds its attachments."""
+    inside = service.originals.inside(info.id) if info.format in MAIL else frozenset()
+    return not inside or len(service.seen(request).read(lambda reader: reader.documents(inside))) == len(inside)
+
+
+def _is_seen(request: Request, service: Service, doc_id: str) -> bool:
+    return bool(service.seen(request).read(lambda reader: reader.documents([doc_id])))
+
+
+def _quota(service: Service) -> UploadQuota:
+    given = service.settings
+    return UploadQuota(
+        documents=given.quota_documents,
+        bytes=given.quota_mb * 2**20,
+        documents_each=given.key_quota_documents,
+        bytes_each=given.key_quota_mb * 2**20,
+    )
+
+
+@contextmanager
+def _quota_faults() -> Iterator[None]:
+    try:
+        yield
+    except OverQuota as over:
+        limits = [f"{over.documents:,} documents"] * bool(over.documents)
+        limits += [f"{over.bytes // 2**20:,} MB"] * bool(over.bytes)
+        whose, prefix = ("you have", "key_") if over.own else ("the service has", "")
+        message = f"{whose} uploaded as much as there is room for: {' or '.join(limits)}"
+        hint = f"Remove documents, or ask the operator to raise service.{prefix}quota_mb or {prefix}quota_documents."
+        raise HttpFault(413, "quota", message, hint=hint) from over
 
 
 @contextmanager
@@ -302,8 +411,8 @@ def _storage_faults() -> Iterator[None]:
         raise HttpFault(507, "no-room", f"the change cannot be kept: {why}", hint=hint) from error
 
 
-async def _receive(request: Request, path: Path) -> str:
-    """Write the body to a file as it comes, in chunks; return its SHA-256."""
+async def _receive(request: Request, path: Path) -> tuple[str, int]:
+    """Write the body to a file as it comes, in chunks; return its SHA-256 and its size in bytes."""
     digest = hashlib.sha256()
     with path.open("wb") as file:
         async for chunk in request.stream():
@@ -311,24 +420,34 @@ async def _receive(request: Request, path: Path) -> str:
             await asyncio.to_thread(file.write, chunk)
         file.flush()
         await asyncio.to_thread(os.fsync, file.fileno())
-        if not file.tell():
+        size = file.tell()
+        if not size:
             raise HttpFault(422, "empty", "the file is empty", hint="Send its bytes as the body.")
-    return digest.hexdigest()
+    return digest.hexdigest(), size
 
 
 def _accept(
     request: Request,
+    service: Service,
     uploads: JobRunner,
     job_id: str,
     kind: JobKind,
     doc_id: str,
     *,
     sha256: str | None,
+    size: int,
     fields: dict[str, Any],
+    labels: list[str] | None = None,
 ) -> Response:
     """Add the job, after its line in the audit log, so that no write is without one."""
-    key: ApiKey | None = request.scope["state"].get("key")
+    asker, quota = asker_of(request), _quota(service)
     if kind == "put":
+        with _quota_faults():
+            uploads.jobs.check_quota(doc_id, owner=asker.id or None, size=size, quota=quota)
+        # The document may have got other labels while the body came.
+        before = _labels_before(asker, service, uploads, doc_id)
+        fields = {name: value for name, value in fields.items() if name != ACCESS}
+        fields |= _access_field(asker, before, labels)
         uploads.folder.describe(job_id, fields)
     uploads.audit.record(
         request_id=logs.REQUEST_ID.get(),
@@ -338,10 +457,11 @@ def _accept(
         sha256=sha256,
         metadata=fields,
         job=job_id,
-        key=key.id if key else None,
-        key_name=key.name if key else None,
+        key=asker.id or None,
+        key_name=asker.name or None,
         client=request.client.host if request.client else None,
     )
-    job = uploads.jobs.add(job_id, kind, doc_id)
+    with _quota_faults():  # another upload may have taken the room since
+        job = uploads.jobs.add(job_id, kind, doc_id, owner=asker.id or None, size=size, quota=quota)
     uploads.wake()
     return json_response(job.json(), 202, {"Location": f"/jobs/{job_id}"})

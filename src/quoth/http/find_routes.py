@@ -26,7 +26,7 @@ async def find(request: Request, body: FindBody, service: Served) -> Response:
     note_question(request, service, question)
 
     def work() -> dict[str, Any]:
-        result = service.quoth.find(
+        result = service.seen(request).find(
             body.pattern,
             regex=body.regex,
             near=body.near,

@@ -13,9 +13,11 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +28,21 @@ from quoth.grid.grid_cells import GridPlan, plan_grid
 from quoth.grid.run_grid import IndexChanged, make_grid
 from quoth.grid.write_grid import FORMATS, write_grid
 from quoth.http import logs, telemetry
+from quoth.http.guard.askers import Asker, includes
+from quoth.http.guard.index_access import IndexAccess
 from quoth.http.http_faults import client_error
 from quoth.http.response_types import ErrorDetailJson, GridJobJson
 from quoth.library import Quoth
 from quoth.machine import available_cores, replaced_file
 from quoth.output.json_types import to_json
 from quoth.search.question_files import question_of
+from quoth.types import Access
 
 FILES = tuple(f"grid{suffix}" for suffix in FORMATS)
 """The files of a finished grid."""
 MOST_WAITING = 200
 _MOST_STORED = 100
-_REQUEST, _STATE, _BEGUN = "request.json", "state.json", "begun"
+_REQUEST, _STATE, _BEGUN, _ROWS = "request.json", "state.json", "begun", "grid.jsonl"
 _ID = re.compile(r"[0-9]{17}-[0-9a-f]{12}")
 _LOOK_SECONDS = 5.0
 """How often to look for grids that another process left behind."""
@@ -48,12 +53,13 @@ _TRIES = 3
 class GridJobs:
     """The grids in a folder of the service's state. Threads and processes may share the folder."""
 
-    def __init__(self, folder: Path, quoth: Quoth) -> None:
+    def __init__(self, folder: Path, quoth: Quoth, accesses: IndexAccess) -> None:
         self._folder = folder
         self._quoth = quoth
+        self._accesses = accesses
         self._wake = threading.Event()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="grids", daemon=True)
+        self._thread = threading.Thread(target=copy_context().run, args=(self._run,), name="grids", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -64,8 +70,11 @@ class GridJobs:
         self._wake.set()
         self._thread.join(seconds)
 
-    def add(self, request: dict[str, Any], plan: GridPlan) -> GridJobJson:
-        """Accept a grid: `request` holds `questions`, `docs` and `document_types`, and `plan` is made of them."""
+    def add(self, request: dict[str, Any], plan: GridPlan, *, asker: str, access: Access) -> GridJobJson:
+        """Accept a grid: `request` holds `questions`, `docs` and `document_types`, and `plan` is made of them.
+
+        It is made of what the asker (their id) may see now, which is `access`, and only they get it.
+        """
         moment = time.time_ns()
         grid_id = f"{moment // 1000:017d}-{secrets.token_hex(6)}"  # sorts by age
         created = datetime.fromtimestamp(moment / 1e9, UTC).isoformat(timespec="milliseconds")
@@ -86,11 +95,31 @@ class GridJobs:
         self._store(place, state)
         # The request comes last: without it the folder is no grid.
         with replaced_file(place / _REQUEST) as file:
-            file.write(json.dumps(request).encode())
+            file.write(json.dumps(request | {"asker": asker, "access": _access_json(access)}).encode())
         self._wake.set()
         for old in [job.id for job in self.recent() if job.finished][_MOST_STORED:]:
             self.remove(old)
         return state
+
+    def belongs_to(self, asker: Asker, grid_id: str) -> bool:
+        """Return whether the asker made this grid, and may still see all that it is made of."""
+        try:
+            request = json.loads((self._folder / grid_id / _REQUEST).read_bytes())
+        except FileNotFoundError:  # removed meanwhile
+            return False
+        if not asker.owns(request.get("asker")):
+            return False
+        access = self._accesses.of(asker)
+        return includes(access, _access_in(request)) and self._sees_rows(access, grid_id)
+
+    def _sees_rows(self, access: Access, grid_id: str) -> bool:
+        """Return whether `access` sees every document of a grid now: its labels may have changed since."""
+        try:
+            rows = self.file(grid_id, _ROWS).stat()
+            ids = frozenset() if access.labels is None else _row_ids(self.file(grid_id, _ROWS), rows.st_mtime_ns)
+        except FileNotFoundError:  # it is not made yet
+            return True
+        return not ids or len(self._quoth.seen_by(access).read(lambda reader: reader.documents(ids))) == len(ids)
 
     def get(self, grid_id: str) -> GridJobJson | None:
         try:
@@ -181,15 +210,14 @@ class GridJobs:
         questions = [question_of(each, default_id=str(at)) for at, each in enumerate(request["questions"], 1)]
         # One core is left for those who ask meanwhile.
         workers = max(1, available_cores() - 1)
+        quoth = self._quoth.seen_by(_access_in(request))
         for left in reversed(range(_TRIES)):
-            plan = plan_grid(self._quoth, questions, docs=request["docs"], document_types=request["document_types"])
+            plan = plan_grid(quoth, questions, docs=request["docs"], document_types=request["document_types"])
             progress = self._progress(job, place)
             try:
-                grid = make_grid(
-                    self._quoth, plan, place / "grid.jsonl", workers=workers, tell=_log_note, progress=progress
-                )
+                grid = make_grid(quoth, plan, place / _ROWS, workers=workers, tell=_log_note, progress=progress)
                 for name in FILES:
-                    write_grid(self._quoth, grid, place / name)
+                    write_grid(quoth, grid, place / name)
                 return
             except IndexChanged:
                 if not left:
@@ -225,6 +253,24 @@ class _CutOff(Exception):
 
 class _Ended(Exception):
     """The service stops, or the grid was removed while it was made."""
+
+
+def _access_json(access: Access) -> dict[str, Any]:
+    return {"labels": None if access.labels is None else sorted(access.labels), "unlabelled": access.unlabelled}
+
+
+def _access_in(request: Mapping[str, Any]) -> Access:
+    """Return what a grid is made of; a request from before there were labels is of everything."""
+    access = request.get("access") or {"labels": None, "unlabelled": True}
+    labels = access["labels"]
+    return Access(None if labels is None else frozenset(labels), unlabelled=access["unlabelled"])
+
+
+@lru_cache(maxsize=2 * _MOST_STORED)
+def _row_ids(rows: Path, _written: int) -> frozenset[str]:
+    """Return the documents in the rows of a grid, which are read once for each time that they were written."""
+    with rows.open("rb") as lines:
+        return frozenset(line["doc_id"] for line in map(json.loads, lines) if "doc_id" in line)
 
 
 def _changed(job: GridJobJson, **changes: Any) -> GridJobJson:  # noqa: ANN401 - the values of any fields

@@ -88,6 +88,11 @@ def client_error(error: QuothError) -> ErrorDetailJson:
             message, hint = "the index is being written to by another process", "Try again in a while."
         case errors.ShardMissing():
             message, hint = f"{error.shard} of the index cannot be asked now", "Try again in a while."
+        case errors.LabelsUnsupported():
+            message, hint = (
+                "this index cannot be limited to what you may see",
+                "Ask for a key that sees every document.",
+            )
         case errors.IndexFault():
             message, hint = "the index cannot be used now", _SEE_LOG
         case _:

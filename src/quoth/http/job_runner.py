@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -62,13 +63,13 @@ class JobRunner:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = UploadFolder(state / FILES)
         self.audit = AuditLog(state / AUDIT)
-        self.jobs = JobTable(state / JOBS)
+        self.jobs = JobTable(state / JOBS, uploaded=self.folder.files)
         self._ingest = ingest
         self._remove = remove
         self._limits = limits
         self._wake = threading.Event()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+        self._thread = threading.Thread(target=copy_context().run, args=(self._run,), name="jobs", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

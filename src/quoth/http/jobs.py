@@ -13,8 +13,9 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -39,11 +40,29 @@ CREATE TABLE IF NOT EXISTS jobs (
     notes TEXT NOT NULL DEFAULT '[]',
     created TEXT NOT NULL,
     finished TEXT,
-    tries INTEGER NOT NULL DEFAULT 0
+    tries INTEGER NOT NULL DEFAULT 0,
+    owner TEXT,
+    bytes INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, number);
 CREATE INDEX IF NOT EXISTS jobs_to_do ON jobs (number) WHERE finished IS NULL;
+CREATE TABLE IF NOT EXISTS uploads (
+    doc_id TEXT PRIMARY KEY,
+    owner TEXT,
+    bytes INTEGER NOT NULL
+) WITHOUT ROWID;
 """
+_ADDED = {"owner": "TEXT", "bytes": "INTEGER NOT NULL DEFAULT 0"}
+"""Columns that the first tables of jobs did not have."""
+_LAST_PUT = "SELECT max(number) FROM jobs WHERE finished IS NULL AND kind = 'put' GROUP BY doc_id"
+_HELD = f"""
+SELECT count(*), coalesce(sum(bytes), 0) FROM (
+    SELECT doc_id, owner, bytes FROM jobs WHERE number IN ({_LAST_PUT})
+    UNION ALL
+    SELECT doc_id, owner, bytes FROM uploads
+    WHERE doc_id NOT IN (SELECT doc_id FROM jobs WHERE finished IS NULL AND kind = 'put')
+) WHERE doc_id <> ?
+"""  # noqa: S608 - our own words
 JobKind = Literal["put", "delete"]
 _MOST_PER_CLAIM = 64
 _MOST_STORED = 10_000
@@ -53,11 +72,38 @@ _BUSY_SECONDS = 30.0
 class WriteJob(JobJson, frozen=True):
     tries: int
     """How often it was begun before; above 0 if its process ended in the middle of it."""
+    owner: str | None
+    """The id of who started it; None without keys, and for a job from before this was kept."""
+    bytes: int
 
     def json(self) -> dict[str, Any]:
         content = to_json(self)
-        del content["tries"]
+        for name in ("tries", "owner", "bytes"):
+            del content[name]
         return content
+
+
+@dataclass(frozen=True, slots=True)
+class UploadQuota:
+    """How many documents may be uploaded, and how many bytes, in all and by each owner; 0 is no limit."""
+
+    documents: int
+    bytes: int
+    documents_each: int
+    bytes_each: int
+
+
+NO_QUOTA = UploadQuota(0, 0, 0, 0)
+
+
+class OverQuota(Exception):
+    """An upload would go over a quota. `documents` and `bytes` are the quota; `own` if it is that of its owner."""
+
+    def __init__(self, documents: int, size: int, *, own: bool) -> None:
+        super().__init__("over the quota")
+        self.documents = documents
+        self.bytes = size
+        self.own = own
 
 
 _COLUMNS = WriteJob.__struct_fields__
@@ -66,23 +112,49 @@ _COLUMNS = WriteJob.__struct_fields__
 class JobTable:
     """The table of jobs. Threads and processes may share it: each call is one transaction."""
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Callable[[], float] = time.time,
+        *,
+        uploaded: Callable[[], Iterable[tuple[str, int]]] = tuple,
+    ) -> None:
+        """`uploaded` gives the ids and sizes of documents from before the table counted uploads; they have no owner."""
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
         # No WAL: it needs free space even for reading, and a full disk has none.
         with self._transaction() as connection:
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'jobs_to_do'").fetchone():
-                connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'uploads'").fetchone():
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    connection.execute(statement)
+                there = {row[1] for row in connection.execute("PRAGMA table_info(jobs)")}
+                for name in _ADDED.keys() - there:
+                    connection.execute(f"ALTER TABLE jobs ADD COLUMN {name} {_ADDED[name]}")
+                connection.executemany("INSERT INTO uploads (doc_id, bytes) VALUES (?, ?)", uploaded())
 
     def new_id(self) -> str:
         return secrets.token_hex(12)
 
-    def add(self, job_id: str, kind: JobKind, doc_id: str) -> WriteJob:
+    def add(
+        self,
+        job_id: str,
+        kind: JobKind,
+        doc_id: str,
+        *,
+        owner: str | None = None,
+        size: int = 0,
+        quota: UploadQuota = NO_QUOTA,
+    ) -> WriteJob:
+        """Add a job and return it. Raise `OverQuota`, and add nothing, if there is no room for its `size` in bytes."""
         with self._transaction() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if kind == "put":
+                _check_quota(connection, doc_id, owner, size, quota)
             connection.execute(
-                "INSERT INTO jobs (id, kind, doc_id, state, created) VALUES (?, ?, ?, 'queued', ?)",
-                (job_id, kind, doc_id, self._now()),
+                "INSERT INTO jobs (id, kind, doc_id, state, created, owner, bytes) VALUES (?, ?, ?, 'queued', ?, ?, ?)",
+                (job_id, kind, doc_id, self._now(), owner, size),
             )
             connection.execute(
                 "DELETE FROM jobs WHERE finished IS NOT NULL AND number <= (SELECT max(number) FROM jobs) - ?",
@@ -90,12 +162,22 @@ class JobTable:
             )
             return _select(connection, "WHERE id = ?", job_id)[0]
 
+    def check_quota(self, doc_id: str, *, owner: str | None, size: int, quota: UploadQuota) -> None:
+        """Raise `OverQuota` if there is no room now for a document of `size` bytes."""
+        if quota != NO_QUOTA:
+            with self._transaction() as connection:
+                _check_quota(connection, doc_id, owner, size, quota)
+
     def get(self, job_id: str) -> WriteJob | None:
         return next(iter(self._read("WHERE id = ?", job_id)), None)
 
-    def recent(self, most: int) -> tuple[WriteJob, ...]:
-        """Return the newest jobs, newest first."""
-        return self._read("ORDER BY number DESC LIMIT ?", most)
+    def recent(self, most: int, *, owners: Sequence[str | None] | None = None) -> tuple[WriteJob, ...]:
+        """Return the newest jobs, newest first: those of `owners` (None among them is nobody), or all."""
+        if owners is None:
+            return self._read("ORDER BY number DESC LIMIT ?", most)
+        named = json.dumps([owner for owner in owners if owner is not None])
+        own = "owner IN (SELECT value FROM json_each(?))" + " OR owner IS NULL" * (None in owners)
+        return self._read(f"WHERE {own} ORDER BY number DESC LIMIT ?", named, most)
 
     def waiting(self) -> int:
         with self._transaction() as connection:
@@ -157,10 +239,16 @@ class JobTable:
 
     def finish(self, job: WriteJob, *, error: ErrorDetailJson | None, notes: Sequence[str]) -> None:
         state, written = ("failed", json.dumps(to_json(error))) if error else ("done", None)
-        self._update(
-            "UPDATE jobs SET state = ?, step = '', error = ?, notes = ?, finished = ? WHERE id = ?",
-            [(state, written, json.dumps(list(notes)), self._now(), job.id)],
-        )
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE jobs SET state = ?, step = '', error = ?, notes = ?, finished = ? WHERE id = ?",
+                (state, written, json.dumps(list(notes)), self._now(), job.id),
+            )
+            if error is None and job.kind == "put":
+                row = (job.doc_id, job.owner, job.bytes)
+                connection.execute("INSERT OR REPLACE INTO uploads (doc_id, owner, bytes) VALUES (?, ?, ?)", row)
+            elif error is None:
+                connection.execute("DELETE FROM uploads WHERE doc_id = ?", (job.doc_id,))
 
     def release(self, jobs: Sequence[WriteJob]) -> None:
         """Put claimed jobs that were not begun back into the queue."""
@@ -186,6 +274,19 @@ class JobTable:
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
+
+
+def _check_quota(connection: sqlite3.Connection, doc_id: str, owner: str | None, size: int, quota: UploadQuota) -> None:
+    """Raise `OverQuota` if a document of `size` bytes, in the place of the one that has its id, would be too much."""
+    limits = (
+        (quota.documents, quota.bytes, "", ()),
+        (quota.documents_each, quota.bytes_each, " AND owner IS ?", (owner,)),
+    )
+    for documents, size_limit, own, whose in limits:
+        if documents or size_limit:
+            count, held = connection.execute(_HELD + own, (doc_id, *whose)).fetchone()
+            if (documents and count + 1 > documents) or (size_limit and held + size > size_limit):
+                raise OverQuota(documents, size_limit, own=bool(own))
 
 
 def _select(connection: sqlite3.Connection, condition: str, *values: object) -> tuple[WriteJob, ...]:

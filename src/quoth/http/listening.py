@@ -143,6 +143,7 @@ def server_config(
         app,
         factory=factory,
         workers=workers,
+        loop="quoth.http.even_accepting:EvenLoop" if workers > 1 else "auto",
         log_config=None,
         access_log=False,
         server_header=False,

@@ -11,6 +11,8 @@ from typing import Any
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request being served, in its worker threads too."""
+CORPUS: ContextVar[str | None] = ContextVar("corpus", default=None)
+"""The corpus that is asked, or that a job is of; None in a service of a single index."""
 
 LOG = logging.getLogger("quoth.service")
 
@@ -29,6 +31,8 @@ class JsonFormatter(logging.Formatter):
         }
         if (request := REQUEST_ID.get()) is not None:
             line["request_id"] = request
+        if (corpus := CORPUS.get()) is not None:
+            line["corpus"] = corpus
         line |= getattr(record, "fields", {})
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)

@@ -14,10 +14,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from quoth.http.answer_routes import Served, as_question, in_pool, plain
-from quoth.http.guard.api_keys import ApiKey
 from quoth.http.http_faults import HttpFault, json_response, no_document
 from quoth.http.request_bodies import MarkBody, PlaceBody, Verdict
 from quoth.http.response_types import ErrorJson, MarkedJson, gives
+from quoth.http.service import asker_of
 from quoth.machine import replaced_file, usual_mode
 from quoth.protocols import Reader
 from quoth.types import Answer, Outcome, Span
@@ -48,15 +48,15 @@ def mark(request: Request, body: MarkBody, service: Served) -> Response:
         hint = "Mark it wrong, or leave gold out."
         raise HttpFault(422, "gold", "what is right needs no other places that answer", hint=hint)
     question = as_question({"question": body.question, "filters": filters, "doc_scope": body.doc_scope})
-    key: ApiKey | None = request.scope["state"].get("key")
+    asker, seen = asker_of(request), service.seen(request)
     marks = MarkFile(service.options.state / "labelled.jsonl")
-    outcome = service.quoth.ask(question)
+    outcome = seen.ask(question)
     _check_seen(outcome, body)
-    gold = service.quoth.read(lambda reader: _gold(reader, body.gold or ()))
+    gold = seen.read(lambda reader: _gold(reader, body.gold or ()))
     label = _label(outcome, body.verdict, gold)
     identity = mark_id(body.question, {"filters": filters, "doc_scope": sorted(body.doc_scope or ())})
     line = {"id": identity, "question": body.question, **(label or {}), "gold_mode": "any"}
-    given = {"doc_scope": body.doc_scope, "marked_by": key.id if key else None, "filters": filters}
+    given = {"doc_scope": body.doc_scope, "marked_by": asker.id or None, "filters": filters}
     line |= {name: value for name, value in given.items() if value}
     try:
         labelled = marks.count() if label is None else marks.put(line)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -17,20 +15,17 @@ from quoth.documents.worker.pool import Extraction
 from quoth.errors import UnreadableFile
 from quoth.http.blocking_work import BoundedPool
 from quoth.http.http_faults import HttpFault
-from quoth.machine import plain_environment
+from quoth.http.page_drawers import PageDrawers
 from quoth.protocols import Store
 from quoth.settings import IngestSettings
 from quoth.types import DocumentInfo, StoredDocument
 
-_PAGE_SECONDS = 20
-_PAGE_MEMORY_MB = 2_048
 _MOST_CACHED_BYTES = 32 * 2**20
 _MOST_PROCESSES = 2
 _MOST_WAITING = 16
 _WAIT_SECONDS = 30
 _RELOAD_SECONDS = 1.0
 _ONE_WORKER = IngestSettings(workers=1)
-_DRAW_PAGE = Path(__file__).with_name("draw_page.py")
 
 
 class Originals:
@@ -44,14 +39,25 @@ class Originals:
         self._pages: dict[tuple[str, int, int], bytes] = {}  # the last used is the last
         # Threads of their own: slow pages must not keep questions from being answered.
         self._pool = BoundedPool(threads=_MOST_PROCESSES, queue=_MOST_WAITING, seconds=_WAIT_SECONDS)
+        self._drawers = PageDrawers()
 
     def close(self) -> None:
         self._pool.close()
+        self._drawers.close()
 
     def root_of(self, doc_id: str) -> str | None:
         """Return the folder that a document was read from; None if the index does not hold it."""
         stored = self._store.stored_documents().get(doc_id)
         return stored.root if stored else None
+
+    def labels_of(self, doc_id: str) -> tuple[str, ...]:
+        """Return the labels of a document; none if the index does not hold it."""
+        stored = self._store.stored_documents().get(doc_id)
+        return stored.access if stored else ()
+
+    def inside(self, doc_id: str) -> frozenset[str]:
+        """Return the documents that were read out of the file of a document, such as the attachments of a message."""
+        return frozenset(other for other in self._store.stored_documents() if other.startswith(f"{doc_id}/"))
 
     def is_here(self, document: DocumentInfo) -> bool:
         """Return whether the file exists; it may have changed."""
@@ -82,7 +88,7 @@ class Originals:
         key = (document.source_sha256, number, width)
         with self._lock:
             picture = self._pages.pop(key, None)
-        picture = picture or _draw(data, number=number, width=width)
+        picture = picture or self._drawers.draw(data, number=number, width=width)
         with self._lock:
             self._pages[key] = picture
             while sum(map(len, self._pages.values())) > _MOST_CACHED_BYTES:
@@ -116,18 +122,3 @@ def _read(path: Path, doc_id: str) -> bytes:
     except NotADirectoryError:  # the path leads into a container
         with Extraction(_ONE_WORKER) as workers:
             return workers.read_content(path, label=doc_id, most_bytes=MOST_BYTES)
-
-
-def _draw(data: bytes, *, number: int, width: int) -> bytes:
-    """Draw a page in a process of its own: a hostile PDF may crash the library or keep it busy for ever."""
-    command = [sys.executable, "-P", str(_DRAW_PAGE), str(number), str(width), str(_PAGE_MEMORY_MB)]
-    try:
-        done = subprocess.run(  # noqa: S603 - our own file, and three numbers
-            command, input=data, capture_output=True, timeout=_PAGE_SECONDS, check=False, env=plain_environment()
-        )
-    except subprocess.TimeoutExpired:
-        done = None
-    if done is None or done.returncode != 0 or not done.stdout.startswith(b"\x89PNG"):
-        hint = "Read its text instead: /documents/{id}/text."
-        raise HttpFault(422, "no-picture", f"page {number} cannot be drawn", hint=hint)
-    return done.stdout

@@ -33,6 +33,7 @@ from quoth.http.response_types import (
     gives,
 )
 from quoth.http.service import Service
+from quoth.library import Quoth
 from quoth.output.json_types import JsonObject
 from quoth.output.render import json_line
 from quoth.protocols import Progress
@@ -67,13 +68,14 @@ def make(request: Request, body: ReceiptsBody, service: Served) -> Response:
         hint = "Send one answer, or several as `results`."
         raise HttpFault(422, "ambiguous", "one answer and a list of them", hint=hint)
     day = datetime.now(UTC).date().isoformat()
-    lines = [json_line(_receipt(service, answer, day)) + "\n" for answer in body.answers()]
+    seen = service.seen(request)
+    lines = [json_line(_receipt(seen, answer, day)) + "\n" for answer in body.answers()]
     return Response("".join(lines), media_type=_JSONL)
 
 
-def _receipt(service: Service, answer: dict[str, Any], day: str) -> Receipt:
+def _receipt(seen: Quoth, answer: dict[str, Any], day: str) -> Receipt:
     try:
-        return service.quoth.receipt(answer, day=day, program=f"quoth {__version__}")
+        return seen.receipt(answer, day=day, program=f"quoth {__version__}")
     except IndexMismatch as error:
         message = "the documents or the settings have changed since this answer was given"
         raise HttpFault(409, "index-changed", message, hint="Ask the question again.") from error
@@ -93,7 +95,7 @@ async def verify(request: Request, service: Served) -> Response:
 
     def checked(read: list[Receipt | ReceiptFault]) -> CheckedReceiptsJson:
         kept = [signature_checked(receipt, None) for receipt in read]
-        return service.quoth.read(lambda reader: _checked(kept, in_index(reader)))
+        return service.seen(request).read(lambda reader: _checked(kept, in_index(reader)))
 
     return await _of_file(request, service, checked)
 
@@ -126,7 +128,8 @@ async def anchor(request: Request, service: Served) -> Response:
         refused = [_refused(receipt) for receipt in named if isinstance(receipt, RefusedReceipt)]
         quotes = [quote for receipt in named if not isinstance(receipt, RefusedReceipt) for quote in receipt.quotes]
         progress = _until(time.monotonic() + service.settings.seconds, service.settings.seconds)
-        found = service.quoth.read(lambda reader: anchor_quotes(quotes, IndexDocuments(reader), progress=progress))
+        seen = service.seen(request)
+        found = seen.read(lambda reader: anchor_quotes(quotes, IndexDocuments(reader), progress=progress))
         return AnchoredReceiptsJson(list(map(anchored_json, found)), refused)
 
     return await _of_file(request, service, anchored)
@@ -177,16 +180,21 @@ def _refused(receipt: RefusedReceipt) -> RefusedReceiptJson:
 @in_pool
 def stale(request: Request, service: Served) -> Response:
     """Compares the receipts that the operator keeps (`receipts.watch`) with the texts of the documents as they are
-    now. Send a receipt to `/receipts/anchor` to see what became of its quotes."""
+    now. Send a receipt to `/receipts/anchor` to see what became of its quotes. A receipt that quotes a document which
+    you may not see is left out."""
     settings = service.options.overrides.without_profile()
     place = settings.receipts.watch
     watched = None if place is None else watched_receipts(place, service.options.index, settings.store)
     if watched is None or (isinstance(watched, Path) and not watched.exists()):
         hint = "Ask the operator of the service to set receipts.watch to a folder or a table of receipts."
         raise HttpFault(404, "not-watched", "no receipts are watched here", hint=hint)
-    listing = service.catalog.listing()
+    listing = service.catalog.listing()  # of all documents: one that may not be seen has not gone
     if listing.missing:  # its documents would count as gone
         raise ShardMissing(listing.missing[0], "it does not answer")
-    found = stale_receipts(watched, {info.id: info.sha256 for info in listing.documents})
-    receipts = [StaleReceiptJson(name, list(doc_ids)) for name, doc_ids in found.stale.items()]
-    return json_response(StaleReceiptsJson(found.total, receipts, list(map(_refused, found.refused))))
+    seen = {info.id: info.sha256 for info in service.listing(request).documents}
+    hidden = {info.id for info in listing.documents} - set(seen)
+    found = stale_receipts(watched, seen)  # what is hidden is not in `seen`, so that it counts as gone
+    shown = {name: doc_ids for name, doc_ids in found.stale.items() if hidden.isdisjoint(doc_ids)}
+    total = found.total - (len(found.stale) - len(shown))
+    receipts = [StaleReceiptJson(name, list(doc_ids)) for name, doc_ids in shown.items()]
+    return json_response(StaleReceiptsJson(total, receipts, list(map(_refused, found.refused))))

@@ -179,6 +179,14 @@ class UploadQuery(BaseModel):
     superseded_by: Annotated[str | None, Field(max_length=1_000, description="The id of its successor.")] = None
     language: Annotated[str | None, Field(max_length=35)] = None
     tag: Annotated[list[str] | None, Field(description="`facet:value`; repeatable.", examples=[["crop:canola"]])] = None
+    access: Annotated[
+        list[str] | None,
+        Field(
+            description="Who may see it: those with this label; repeatable. Blank: everybody. Without it, a document "
+            "that is replaced keeps its labels.",
+            examples=[["board"]],
+        ),
+    ] = None
 
 
 class _Loose(BaseModel):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import secrets
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -15,19 +16,19 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.http import logs, telemetry
-from quoth.http.guard.access import check_scope
-from quoth.http.guard.api_keys import ApiKey, KeyScope
+from quoth.http.blocking_work import BoundedPool
+from quoth.http.guard.access import AccessControl
+from quoth.http.guard.api_keys import KeyScope
+from quoth.http.guard.askers import ANYBODY, Asker, check_scope
+from quoth.http.guard.request_bounds import REQUEST_ID, SECURITY_HEADERS, BoundedBody
 from quoth.http.http_faults import CLIENT_GONE, HttpFault, unforeseen
-from quoth.http.service import Service
+from quoth.http.read_log import ReadLog, quotes_in
+from quoth.settings import ServiceSettings
 
 OPEN = frozenset({"/", "/favicon.ico", "/healthz", "/health", "/readyz", "/openapi.json"})
 """Paths that need no key, since they reveal nothing about the documents."""
-_DIGITS = re.compile(r"[0-9]{1,15}")
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
-SLOW_SECONDS = 30.0
-"""How long a client may pause while it sends its body."""
 _DRAIN_SECONDS = 1.0
 _DRAIN_BYTES = 64 * 2**10
 """How much of a refused request's body is still read, and for how long."""
@@ -38,17 +39,6 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_HEADERS = {
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    # A browser that opens a document directly runs nothing in it.
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
-    "cache-control": "no-store",
-}
 _PREFLIGHT = {
     "access-control-allow-methods": "GET, POST, PUT, DELETE",
     "access-control-allow-headers": "Authorization, Content-Type, X-Api-Key, X-Request-Id",
@@ -57,13 +47,36 @@ _PREFLIGHT = {
 _EXPOSED = "X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Location"
 
 
-class RequestGate:
-    """The ASGI application that a server runs: every request passes through it to `app`."""
+class Guarded(Protocol):
+    """What a gate must know of the service behind it. An `access` of None asks nobody for a key."""
 
-    def __init__(self, app: ASGIApp, service: Service, *, slow_seconds: float) -> None:
+    @property
+    def access(self) -> AccessControl | None: ...
+    @property
+    def settings(self) -> ServiceSettings: ...
+    @property
+    def reads(self) -> ReadLog | None: ...
+    @property
+    def traces(self) -> telemetry.Traces: ...
+    @property
+    def pool(self) -> BoundedPool: ...
+    @property
+    def question_paths(self) -> frozenset[str]: ...
+
+
+class RequestGate:
+    """The ASGI application that a server runs: every request passes through it to `app`.
+
+    `open_paths` need no key; with `/` among them, neither do the files of the page.
+    """
+
+    def __init__(
+        self, app: ASGIApp, service: Guarded, *, slow_seconds: float, open_paths: frozenset[str] = OPEN
+    ) -> None:
         self.app = app
         self.service = service
         self.slow_seconds = slow_seconds
+        self.open_paths = open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -80,25 +93,37 @@ class _GatedRequest:
     def __init__(self, gate: RequestGate, scope: Scope, receive: Receive, send: Send) -> None:
         self._app = gate.app
         self._service = gate.service
-        self._slow_seconds = gate.slow_seconds
+        self._open_paths = gate.open_paths
         self._method = scope["method"]
         # Every route answers HEAD like GET, without the body. Range requests get the whole file. A copy, since the
         # server reads its own scope again.
-        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        left_out = {b"range", *(gate.service.access.private_headers if gate.service.access else ())}
+        headers = [(name, value) for name, value in scope["headers"] if name not in left_out]
         self._scope = {**scope, "method": "GET" if self._method == "HEAD" else self._method, "headers": headers}
         self._state: dict[str, Any] = self._scope.setdefault("state", {})
         self._receive = receive
         self._send = send
         self._headers = Headers(scope=scope)
         sent_id = self._headers.get("x-request-id", "")
-        self._id = sent_id if _REQUEST_ID.fullmatch(sent_id) else secrets.token_hex(8)
+        self._id = sent_id if REQUEST_ID.fullmatch(sent_id) else secrets.token_hex(8)
         self._origins = frozenset(self._service.settings.cors.split())  # `*` is every origin
         self._rate: dict[str, str] = {}
-        self._key: ApiKey | None = None
+        self._asker: Asker | None = None
         self._status = 0
+        self._held: Message | None = None
+        self._unwritten: HttpFault | None = None
+        self._media = ""
         self._sent_bytes = 0
-        length = self._headers.get("content-length", "0")
-        self._has_unread_body = "transfer-encoding" in self._headers or bool(length.strip("0"))
+        is_upload = self._scope["method"] == "PUT"
+        settings = gate.service.settings
+        self._body = BoundedBody(
+            receive,
+            self._headers,
+            most=settings.max_upload_mb * 2**20 if is_upload else settings.max_body_kb * 2**10,
+            setting=f"service.{'max_upload_mb' if is_upload else 'max_body_kb'}",
+            slow_seconds=gate.slow_seconds,
+            bytes_per_second=settings.min_kb_per_second * 2**10,
+        )
 
     async def serve(self) -> None:
         started = time.perf_counter()
@@ -110,8 +135,9 @@ class _GatedRequest:
             except HttpFault as fault:
                 await self._send_error(fault)
             except Exception:
-                logs.LOG.exception("a request failed")
-                await self._send_error(unforeseen(self._id))
+                if self._unwritten is None:
+                    logs.LOG.exception("a request failed")
+                await self._send_error(self._unwritten or unforeseen(self._id))
             finally:
                 self._report(time.perf_counter() - started, span)
 
@@ -124,8 +150,9 @@ class _GatedRequest:
         await self._admit()
         if self._scope["path"] in self._service.question_paths:  # to refuse is cheaper than to read the body first
             self._service.pool.check_room()
-        self._state["key"] = self._key
-        await self._app(self._scope, self._limited_receive(), self._send_message)
+        self._state["asker"] = self._asker
+        self._body.check_declared()
+        await self._app(self._scope, self._body, self._send_message)
 
     async def _admit(self) -> None:
         """Raise `HttpFault` unless the client may send this request."""
@@ -133,14 +160,16 @@ class _GatedRequest:
         if access is None:
             self._check_host()
             self._check_origin()
+            self._asker = ANYBODY
             return
-        is_open = path in OPEN or path.startswith("/web/")
+        is_open = path in self._open_paths or ("/" in self._open_paths and path.startswith("/web/"))
         if is_open or (path == "/metrics" and self._service.settings.open_metrics):
             return
-        is_write = self._scope["method"] in {"PUT", "DELETE", "PATCH"}
-        self._key = access.authenticate(self._headers.raw)
-        check_scope(self._key, KeyScope.WRITE if is_write else KeyScope.READ)
-        if (allowance := await access.allowance(self._key)) is not None:
+        # A grid changes no document, and its routes give it only to who asked for it.
+        is_write = self._scope["method"] in {"PUT", "DELETE", "PATCH"} and not path.startswith("/grids/")
+        self._asker = await access.authenticate(self._headers.raw, (self._scope.get("client") or ("",))[0])
+        check_scope(self._asker, KeyScope.WRITE if is_write else KeyScope.READ)
+        if (allowance := await access.allowance(self._asker)) is not None:
             self._rate = allowance.headers()
             allowance.check()
 
@@ -163,48 +192,48 @@ class _GatedRequest:
     def _allows(self, origin: str) -> bool:
         return origin in self._origins or "*" in self._origins
 
-    def _limited_receive(self) -> Receive:
-        """Return a `receive` that raises `HttpFault` if the body is too large or the client pauses for too long."""
-        settings = self._service.settings
-        is_upload = self._scope["method"] == "PUT"
-        most = settings.max_upload_mb * 2**20 if is_upload else settings.max_body_kb * 2**10
-        shown = f"{most // 2**20} MB" if most >= 2**20 else f"{most // 2**10} KB"
-        hint = f"Send less, or raise service.{'max_upload_mb' if is_upload else 'max_body_kb'}."
-        too_large = HttpFault(413, "too-large", f"more than {shown} are not taken", hint=hint)
-        declared = self._headers.get("content-length", "0")
-        if declared.isascii() and declared.isdigit() and (not _DIGITS.fullmatch(declared) or int(declared) > most):
-            raise too_large
-        read = 0
-        ended = False
-
-        async def receive() -> Message:
-            nonlocal read, ended
-            if ended:  # only the end of the connection can follow, and the wait for it has no limit
-                return await self._receive()
-            try:
-                message = await asyncio.wait_for(self._receive(), self._slow_seconds)
-            except TimeoutError:
-                hint = "Send the whole request without pausing."
-                raise HttpFault(408, "slow", "the request did not come in time", hint=hint) from None
-            read += len(message.get("body", b""))
-            ended = not message.get("more_body", False)
-            self._has_unread_body = not ended
-            if read > most:
-                raise too_large
-            return message
-
-        return receive
-
     async def _send_message(self, message: Message) -> None:
+        if self._service.reads is not None and 200 <= (message.get("status") or self._status or 200) < 300:
+            if message["type"] == "http.response.start":
+                self._held = message  # until what follows it is written down
+                return
+            await self._note_reads(self._service.reads, message)
+            if self._held is not None:
+                held, self._held = self._held, None
+                await self._send_on(held)
+        await self._send_on(message)
+
+    async def _note_reads(self, reads: ReadLog, message: Message) -> None:
+        """Write down what a part of the response gives to read; raise `HttpFault` if it may not be given without."""
+        headers = Headers(scope=self._held) if self._held is not None else None
+        media = self._media = self._media if headers is None else headers.get("content-type", "").partition(";")[0]
+        seen: list[dict[str, Any]] = self._state.pop("reads", [])
+        if media in {"application/json", "application/jsonl"} and not seen:
+            # Every response in JSON comes whole, and a batch line by line.
+            lines = [message.get("body", b"")] if media == "application/json" else message.get("body", b"").split(b"\n")
+            seen = [quote for line in lines if line.strip() for quote in quotes_in(json.loads(line))]
+        try:
+            await reads.note(
+                self._asker,
+                seen,
+                request_id=self._id,
+                client=(self._scope.get("client") or (None,))[0],
+                route=f"{self._method} {self._route()}",
+            )
+        except HttpFault as fault:
+            self._unwritten = fault  # the framework turns it into an error of its own: its response had begun
+            raise
+
+    async def _send_on(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = MutableHeaders(scope=message)
-            if self._has_unread_body and self._status >= 400:
+            if self._body.unread and self._status >= 400:
                 await self._drain()
             headers["X-Request-Id"] = self._id
-            for name, value in {**_HEADERS, **self._rate}.items():
+            for name, value in {**SECURITY_HEADERS, **self._rate}.items():
                 headers.setdefault(name, value)
-            if self._has_unread_body or self._status in {408, 413}:
+            if self._body.unread or self._status in {408, 413}:
                 headers["connection"] = "close"  # the rest of the request will not be read
             if self._origins:
                 headers.add_vary_header("Origin")
@@ -221,19 +250,14 @@ class _GatedRequest:
     async def _drain(self) -> None:
         """Read the rest of a short body: a connection closed with unread data resets, and some clients then never
         see the response."""
-        length = self._headers.get("content-length", "")
-        is_short = _DIGITS.fullmatch(length) and int(length) <= _DRAIN_BYTES
-        if not is_short or self._status == 408 or "expect" in self._headers:
+        if not self._body.is_short(_DRAIN_BYTES) or self._status == 408 or "expect" in self._headers:
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(_DRAIN_SECONDS):
-                while self._has_unread_body:
-                    message = await self._receive()
-                    if message["type"] != "http.request":
-                        return
-                    self._has_unread_body = message.get("more_body", False)
+                await self._body.drain()
 
     async def _send_error(self, fault: HttpFault) -> None:
+        self._held = None
         if not self._status:  # otherwise the response has begun; the client sees that it breaks off
             self._state["fault"] = fault.code
             await self._respond(fault.response())
@@ -247,6 +271,8 @@ class _GatedRequest:
         method = self._method if self._method in _METHODS else "other"
         self._status = self._status or CLIENT_GONE
         telemetry.REQUESTS.labels(method, route, str(self._status)).inc()
+        if (corpus := logs.CORPUS.get()) is not None:
+            telemetry.CORPORA.labels(corpus, route, str(self._status)).inc()
         telemetry.SECONDS.labels(route).observe(seconds)
         fault = self._state.get("fault", "")
         if (why := _REFUSAL_OF.get(fault, fault)) in telemetry.REFUSALS:
@@ -269,7 +295,7 @@ class _GatedRequest:
             status=self._status,
             milliseconds=round(1000 * seconds, 1),
             bytes=self._sent_bytes,
-            key=self._key.id if self._key else None,
+            key=(self._asker and self._asker.id) or None,
             **self._state["noted"],
         )
 

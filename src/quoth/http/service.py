@@ -23,12 +23,15 @@ from quoth.domain.profile import DEFAULT_PROFILE, Profile, load_profile, parse_p
 from quoth.errors import IndexFault, NoIndex, QuothError, SettingsError
 from quoth.http import logs, telemetry
 from quoth.http.blocking_work import BoundedPool, CachedProbe, in_thread
-from quoth.http.document_catalog import DocumentCatalog
+from quoth.http.document_catalog import DocumentCatalog, DocumentListing
 from quoth.http.grid_jobs import GridJobs
 from quoth.http.guard.access import AccessControl
+from quoth.http.guard.askers import ANYBODY, NOBODY, Asker, asker_in
+from quoth.http.guard.index_access import IndexAccess
 from quoth.http.http_faults import no_document
 from quoth.http.job_runner import AUDIT, FILES, JOBS, JobRunner
 from quoth.http.originals import Originals
+from quoth.http.read_log import ReadLog
 from quoth.library import Quoth, ingest_named
 from quoth.overrides import Overrides
 from quoth.protocols import Progress, Reader, RemoteShards
@@ -41,6 +44,7 @@ _JOB_SECONDS = 5.0
 """How long a stop waits for a job; a job that is cut off is done again after the next start."""
 _PROBE_SECONDS = 3.0
 """How long `/readyz` and `/metrics` wait for the store."""
+_MOST_PROBES = 16
 _FRESH_SECONDS = 1.0
 _LOAD_SECONDS = 1.0
 """How long a readiness probe waits for the first loading of the model, which may take much longer."""
@@ -65,37 +69,63 @@ class ServeOptions:
         return Path(self.settings.state).expanduser()
 
 
-class Service:
-    """The index, keys, queues and jobs of one process. An index on a `cluster` takes no uploads."""
+@dataclass(frozen=True, slots=True)
+class SharedWork:
+    """What the services of several corpora share in one process: its threads, and what counts or traces their work."""
 
-    def __init__(self, options: ServeOptions, cluster: RemoteShards | None = None) -> None:
+    pool: BoundedPool
+    cache_counts: telemetry.CacheCounts
+    traces: telemetry.Traces
+
+    def close(self) -> None:
+        self.pool.close()
+        self.traces.close()
+
+
+def shared_work(settings: ServiceSettings) -> SharedWork:
+    pool = BoundedPool(
+        threads=settings.threads,
+        queue=settings.queue,
+        seconds=settings.seconds,
+        changed=telemetry.count_requests,
+    )
+    return SharedWork(pool, telemetry.CacheCounts(), telemetry.open_traces(on=settings.traces))
+
+
+class Service:
+    """The index, keys, queues and jobs of one process. An index on a `cluster` takes no uploads.
+
+    With `shared` it is one corpus of several: it uses those threads, leaves them open at its end, and refuses everybody
+    in the same words.
+    """
+
+    def __init__(
+        self, options: ServeOptions, cluster: RemoteShards | None = None, *, shared: SharedWork | None = None
+    ) -> None:
         self.options = options
         self.settings = options.settings
         self.cluster = cluster
         self._store = cluster or open_store(options.index, options.overrides.without_profile().store)
         self.quoth = Quoth(self._store, options.overrides)
+        self.accesses = IndexAccess(self.quoth)
         self.originals = Originals(self._store)
-        self.access = AccessControl(self.settings) if options.auth else None
+        settings = options.overrides.without_profile()
+        self.access = AccessControl(settings, discreet=shared is not None) if options.auth else None
         self.question_paths = frozenset({"/answer", "/find", "/retrieve", self.settings.webhook or "/retrieve"})
-        self.traces = telemetry.open_traces(on=self.settings.traces)
+        self.reads = ReadLog(options.state, settings.audit) if settings.audit.reads else None
         self.readiness = CachedProbe(
             self._readiness, name="readiness", fresh_seconds=_FRESH_SECONDS, timeout_seconds=_PROBE_SECONDS
         )
-        self.index_values = CachedProbe(
-            self._index_values, name="values", fresh_seconds=0, timeout_seconds=_PROBE_SECONDS
-        )
+        self._value_probes: dict[frozenset[str] | None, CachedProbe[Mapping[str, float]]] = {}
         self._last_warning = ""
+        self._corpus = logs.CORPUS.get()
         self._loaded = threading.Event()
-        self._cache_counts = telemetry.CacheCounts()
         self.catalog = DocumentCatalog(self.quoth)
         self.batches = 0
-        self.pool = BoundedPool(
-            threads=self.settings.threads,
-            queue=self.settings.queue,
-            seconds=self.settings.seconds,
-            changed=telemetry.count_requests,
-        )
-        self.grids = GridJobs(options.state / "grids", self.quoth)
+        work = shared or shared_work(self.settings)
+        self._shares = shared is not None
+        self.pool, self.traces, self._cache_counts = work.pool, work.traces, work.cache_counts
+        self.grids = GridJobs(options.state / "grids", self.quoth, self.accesses)
         self.uploads = open_uploads(options) if self.settings.uploads and cluster is None else None
 
     @asynccontextmanager
@@ -105,6 +135,8 @@ class Service:
         if self.uploads is not None:
             self.uploads.start()
         self.grids.start()
+        if self.reads is not None:
+            self.reads.start()
         try:
             yield
         finally:
@@ -112,24 +144,39 @@ class Service:
             await self._end()
 
     async def _end(self) -> None:
-        await asyncio.gather(self.readiness.end(), self.index_values.end())
+        await asyncio.gather(self.readiness.end(), *(probe.end() for probe in self._value_probes.values()))
         patience = min(_JOB_SECONDS, self.settings.grace_seconds)
         if self.uploads is not None:
             await asyncio.to_thread(self.uploads.stop, patience)
         await asyncio.to_thread(self.grids.stop, patience)
-        self.pool.close()
+        if not self._shares:
+            self.pool.close()
         self.originals.close()
+        if self.reads is not None:
+            await asyncio.to_thread(self.reads.close)
         if self.access is not None:
             self.access.close()
-        self.traces.close()
+        if not self._shares:
+            self.traces.close()
         self._store.close()
+
+    def seen(self, request: Request) -> Quoth:
+        """Return the index as the asker of a request may see it. It may read the store: call it in a thread."""
+        return self.quoth.seen_by(self.accesses.of(asker_of(request)))
+
+    def listing(self, request: Request) -> DocumentListing:
+        """Return the documents that the asker of a request may see."""
+        return self.catalog.seen_by(self.accesses.of(asker_of(request))).listing()
 
     async def run(self, request: Request, work: Callable[[], _Result]) -> _Result:
         """Run blocking work in the pool, for a request whose body has been read."""
         return await self.pool.run(work, is_gone=request.is_disconnected)
 
-    def described(self, doc_id: str) -> DocumentInfo:
-        """Return a document's description; raise `HttpFault` or `ShardMissing` if there is none, or none now."""
+    def described(self, request: Request, doc_id: str) -> DocumentInfo:
+        """Return a document's description; raise `HttpFault` or `ShardMissing` if there is none, or none now.
+
+        A document that the asker may not see counts as absent.
+        """
 
         def describe(reader: Reader) -> DocumentInfo:
             for info in reader.documents([doc_id]):
@@ -138,7 +185,7 @@ class Service:
             reader.document(doc_id)  # raises if a missing shard would hold it
             raise no_document(doc_id)
 
-        return self.quoth.read(describe)
+        return self.seen(request).read(describe)
 
     def profile(self) -> Profile:
         """Return the profile of the index; without an index, the profile that the first upload would use."""
@@ -153,10 +200,30 @@ class Service:
         if cache is not None:
             self._cache_counts.update(cache.counts)
 
-    def _index_values(self) -> Mapping[str, float]:
-        """Return the metrics of the index; empty if there is none."""
+    async def index_values(self, asker: Asker) -> Mapping[str, float]:
+        """Return the metrics of the index for an asker; empty if there is none, or if it takes too long.
+
+        Metrics that are open to all are those of the whole index.
+        """
+        who = ANYBODY if asker == NOBODY else asker
+        probe = self._value_probes.get(who.labels)
+        if probe is None:
+            if len(self._value_probes) >= _MOST_PROBES:
+                await asyncio.gather(*(old.end() for old in self._value_probes.values()))
+                self._value_probes.clear()
+            probe = self._value_probes[who.labels] = CachedProbe(
+                lambda: self._index_values(who), name="values", fresh_seconds=0, timeout_seconds=_PROBE_SECONDS
+            )
+        return await probe() or {}
+
+    def _index_values(self, asker: Asker) -> Mapping[str, float]:
+        """Return the metrics of the index for an asker; size and age only if they see all of it."""
         try:
             info, published = self.quoth.info, self.quoth.published()
+            if asker.labels is not None:
+                seen = self.quoth.seen_by(self.accesses.of(asker)).info
+                if seen.documents < info.documents:
+                    return {"documents": seen.documents, "sentences": seen.sentences}
             age = {} if published is None else {"age_seconds": max(0.0, time.time() - published)}
             return {"documents": info.documents, "sentences": info.sentences, "bytes": self.quoth.size(), **age}
         except QuothError:
@@ -196,7 +263,12 @@ class Service:
     def _warn(self, error: QuothError) -> None:
         if str(error) != self._last_warning:  # log it once, not for every probe
             self._last_warning = str(error)
+            logs.CORPUS.set(self._corpus)  # the thread of a probe knows of no request
             logs.log("not ready", level=logging.WARNING, code=error.code, message=str(error), hint=error.hint)
+
+
+def asker_of(request: Request) -> Asker:
+    return asker_in(request.scope)
 
 
 def check_state(options: ServeOptions) -> None:

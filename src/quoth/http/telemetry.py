@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -44,6 +45,7 @@ OUTCOMES = Counter("quoth_outcomes", "Answers, and abstentions by reason.", ["ou
 RETRIEVALS = Counter("quoth_retrievals", "Retrievals by status.", ["status"], registry=REGISTRY)
 DEGRADED = Counter("quoth_degraded", "Results that lacked a part.", ["part"], registry=REGISTRY)
 CACHES = Counter("quoth_cache_requests", "What caches were asked for.", ["cache", "result"], registry=REGISTRY)
+CORPORA = Counter("quoth_corpus_requests", "Requests to each corpus.", ["corpus", "route", "status"], registry=REGISTRY)
 REFUSED = Counter("quoth_refused", "Requests sent away.", ["why"], registry=REGISTRY)
 JOBS = Counter("quoth_jobs", "Jobs that ended.", ["kind", "state"], registry=REGISTRY)
 WAITING = Gauge("quoth_requests_waiting", "Requests in the queue.", multiprocess_mode=_SUM, registry=REGISTRY)
@@ -62,6 +64,9 @@ _INDEX_GAUGES = {
     "sentences": "Sentences in the index.",
     "bytes": "What the index takes where it is kept.",
 }
+
+
+_CORPUS_GAUGES = {"ready": "Whether the corpus can answer."}
 
 
 def count_requests(waiting: int, running: int) -> None:
@@ -111,10 +116,19 @@ class _Current(Collector):
     index: Mapping[str, float]
     version: str
     shards: Sequence[ShardState]
+    corpora: Mapping[str, Mapping[str, float]]
 
     def collect(self) -> Iterable[Metric]:
         for name, value in self.index.items():
             yield GaugeMetricFamily(f"quoth_index_{name}", _INDEX_GAUGES[name], value=value)
+        for name, help_text in {**_INDEX_GAUGES, **_CORPUS_GAUGES}.items():
+            prefix = "corpus" if name in _CORPUS_GAUGES else "index"
+            gauge = GaugeMetricFamily(f"quoth_{prefix}_{name}", help_text, labels=["corpus"])
+            for corpus, values in self.corpora.items():
+                if name in values:
+                    gauge.add_metric([corpus], values[name])
+            if gauge.samples:
+                yield gauge
         info = GaugeMetricFamily("quoth_build_info", "The version that runs.", labels=["version"])
         info.add_metric([self.version], 1)
         yield info
@@ -136,15 +150,24 @@ def _shard_families(shards: Sequence[ShardState]) -> Sequence[Metric]:
     return (up, quiet, calls, faults)
 
 
-def scrape(index: Mapping[str, float], *, version: str, shards: Sequence[ShardState] = ()) -> bytes:
-    """Return all metrics in the format of Prometheus. The names in `index` lack their prefix `quoth_index_`."""
+def scrape(
+    index: Mapping[str, float],
+    *,
+    version: str,
+    shards: Sequence[ShardState] = (),
+    corpora: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+) -> bytes:
+    """Return all metrics in the format of Prometheus. The names in `index` lack their prefix `quoth_index_`.
+
+    Where there are several `corpora`, each has such values of its own, and `ready`.
+    """
     counted = REGISTRY
     if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         _forget_dead_processes(Path(folder))
         counted = CollectorRegistry()
         MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
     current = CollectorRegistry()
-    current.register(_Current(index, version, shards))
+    current.register(_Current(index, version, shards, corpora))
     return generate_latest(counted) + generate_latest(current)
 
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 import unicodedata
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from quoth.documents.formats.recognition import FORMATS
-from quoth.domain.manifest import BESIDE
+from quoth.domain.manifest import ACCESS, BESIDE
 from quoth.http.http_faults import HttpFault
 from quoth.machine import sync
 
@@ -84,6 +84,14 @@ class UploadFolder:
                 os.fsync(file.fileno())
         sync(self._incoming)
 
+    def labels_given(self, job_id: str) -> tuple[str, ...]:
+        """Return the labels of an upload whose job is not finished; none if there is no such upload any more."""
+        try:
+            fields = yaml.safe_load(_beside(self.incoming(job_id)).read_bytes())
+        except FileNotFoundError:
+            return ()
+        return tuple(fields.get(ACCESS, ()))
+
     def install(self, job_id: str, doc_id: str) -> None:
         """Copy an upload to its document's path, keeping the file that was there; raise `HttpFault` if it cannot be."""
         incoming, target, previous = self.incoming(job_id), self._target(doc_id), self._previous / job_id
@@ -133,6 +141,13 @@ class UploadFolder:
         except HttpFault:
             return False  # no upload can have this id
         return target.is_file() and not target.is_symlink()
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Yield the id and the size in bytes of every document in the folder."""
+        for path in sorted(self.path.rglob("*")):
+            doc_id = path.relative_to(self.path).as_posix()
+            if not doc_id.startswith(".") and not path.name.endswith(BESIDE) and self.holds(doc_id):
+                yield doc_id, path.stat().st_size
 
     def fits(self, doc_id: str) -> bool:
         """Return whether a file can have this id: its path is no folder, and all above it are folders inside ours."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -317,3 +318,45 @@ def test_processes_that_add_keys_at_once_lose_none(path: Path) -> None:
     assert len(set(tokens)) == 30
     assert sorted(key.id for key in keys.all()) == sorted(token.split("_")[1] for token in tokens)
     assert all(keys.holder(token) for token in tokens)
+
+
+def test_a_key_keeps_its_labels_as_they_are_compared(path: Path) -> None:
+    key, token = KeyFile(path).add("web", scopes=[KeyScope.READ], per_minute=None, access=["board", "legal"])
+    held = KeyFile(path).holder(token)
+
+    assert held == key
+    assert held is not None
+    assert held.labels == frozenset({"board", "legal"})
+    assert KeyFile(path).add("ops", scopes=[KeyScope.READ], per_minute=None, access=["*"])[0].labels is None
+    assert KeyFile(path).add("web", scopes=[KeyScope.READ], per_minute=None, access=["  BOARD "])[0].access == {"board"}
+
+
+def test_a_file_from_before_there_were_labels_is_read_and_opens_nothing_labelled(path: Path) -> None:
+    token = added(path)[1]
+    rewrite(path, lambda key: key.pop("access"))
+    key = KeyFile(path).holder(token)
+
+    assert key is not None
+    assert key.labels == frozenset()
+
+
+def test_changed_labels_count_at_once_and_nothing_else_changes(path: Path) -> None:
+    keys = KeyFile(path)
+    before, token = keys.add("web", scopes=[KeyScope.WRITE], per_minute=7, access=["board"])
+
+    assert keys.change(before.id, access=["legal"]) == msgspec.structs.replace(before, access=frozenset({"legal"}))
+    assert KeyFile(path).holder(token) == keys.all()[0]
+    assert keys.change(before.id, access=[]).access == frozenset()
+
+
+@pytest.mark.parametrize("label", ["", " ", "a,b", "a\nb", "x" * 201])
+def test_what_no_document_can_be_labelled_with_is_no_label_of_a_key(path: Path, label: str) -> None:
+    with pytest.raises(KeyFault, match="a label has"):
+        KeyFile(path).add("web", scopes=[KeyScope.READ], per_minute=None, access=[label])
+    assert not path.exists()
+
+
+def test_an_unknown_key_cannot_be_changed(path: Path) -> None:
+    added(path)
+    with pytest.raises(KeyFault, match="12345678"):
+        KeyFile(path).change("12345678", access=["board"])

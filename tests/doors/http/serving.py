@@ -206,10 +206,18 @@ def serving(
     index: Path, state: Path, *options: str, folder: Path, variables: Mapping[str, str] = HASH
 ) -> Iterator[Program]:
     """The program on a free port; what is still running in the end is told to stop."""
+    given = ("--index", str(index), "--set", f"service.state={state}", *options)
+    with started(*given, folder=folder, variables=variables) as program:
+        yield program
+
+
+@contextmanager
+def started(*options: str, folder: Path, variables: Mapping[str, str] = HASH) -> Iterator[Program]:
+    """`quoth serve` in a folder, on a free port; what is still running in the end is told to stop."""
     temporary = folder / "temporary"
     temporary.mkdir(exist_ok=True)
     process = subprocess.Popen(
-        [PROGRAM, "serve", "--port", "0", "--index", index, "--set", f"service.state={state}", *options],
+        [PROGRAM, "serve", "--port", "0", *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env={**environment(variables), "TMPDIR": str(temporary)},

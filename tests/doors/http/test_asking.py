@@ -19,6 +19,7 @@ from quoth.errors import SettingsError
 from quoth.http.app import make_app
 from quoth.http.http_faults import HttpFault
 from quoth.http.request_gate import RequestGate
+from quoth.http.service import Service
 
 from ..command_line import PATIENCE, run
 from ..small_corpus import CANOLA, HALVORSEN, WHEAT, SmallCorpus
@@ -279,6 +280,7 @@ def test_no_more_is_answered_than_is_read(small: SmallCorpus, tmp_path: Path) ->
         gate = make_app(plan(small.index, tmp_path / "state"))
         assert isinstance(gate, RequestGate)
         service = gate.service
+        assert isinstance(service, Service)
         async with begun(gate) as app:
             reading, gone, read = asyncio.Event(), asyncio.Event(), 0
             first = sends(content)
@@ -317,6 +319,7 @@ def test_only_so_many_batches_are_answered_at_once(small: SmallCorpus, tmp_path:
     async def main() -> None:
         gate = make_app(plan(small.index, tmp_path / "state"))
         assert isinstance(gate, RequestGate)
+        assert isinstance(gate.service, Service)
         async with begun(gate) as app:
             content, go_on = json_bytes({"question": DEPTH}), asyncio.Event()
 

@@ -146,16 +146,20 @@ def test_the_progress_of_a_long_grid_has_an_estimate(small: SmallCorpus, tmp_pat
     assert [job["done"] for job in seen] == sorted(job["done"] for job in seen)
 
 
-def test_a_key_for_reading_may_ask_for_a_grid_but_only_one_for_writing_may_remove_it(
-    small: SmallCorpus, tmp_path: Path
-) -> None:
+def test_a_grid_belongs_to_who_asked_for_it(small: SmallCorpus, tmp_path: Path) -> None:
     _, reading = new_key(tmp_path / "state")
     _, writing = new_key(tmp_path / "state", KeyScope.READ, KeyScope.WRITE)
     with opened(plan(small.index, tmp_path / "state", auth=True), base_url="https://quoth.example") as client:
         assert client.post("/grids", json=BODY).status_code == 401
         job = client.post("/grids", json=BODY, headers=bearer(reading)).json()
-        assert client.delete(f"/grids/{job['id']}", headers=bearer(reading)).status_code == 403
-        assert client.delete(f"/grids/{job['id']}", headers=bearer(writing)).status_code == 200
+        place = f"/grids/{job['id']}"
+        for path in (place, f"{place}/grid.csv"):
+            assert error_of(client.get(path, headers=bearer(writing)))["code"] == "no-grid"
+        assert client.get("/grids", headers=bearer(writing)).json() == {"grids": []}
+        assert error_of(client.delete(place, headers=bearer(writing)))["code"] == "no-grid"
+        assert [one["id"] for one in client.get("/grids", headers=bearer(reading)).json()["grids"]] == [job["id"]]
+        assert client.delete(place, headers=bearer(reading)).status_code == 200
+        assert client.get(place, headers=bearer(reading)).status_code == 404
 
 
 def test_a_grid_that_ends_the_service_again_and_again_is_given_up(small: SmallCorpus, tmp_path: Path) -> None:

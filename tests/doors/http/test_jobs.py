@@ -36,7 +36,9 @@ def rounds(jobs: JobTable) -> list[list[str]]:
 def test_a_job_is_told_as_it_is(jobs: JobTable) -> None:
     added = jobs.add("x", "put", "a.md")
 
-    assert added == WriteJob("x", "put", "a.md", "queued", "", 0, 0, None, [], "1970-01-01T00:00:00.000+00:00", None, 0)
+    assert added == WriteJob(
+        "x", "put", "a.md", "queued", "", 0, 0, None, [], "1970-01-01T00:00:00.000+00:00", None, 0, None, 0
+    )
     (claimed,) = jobs.claim()
     assert claimed == added  # as it was before it was claimed
     jobs.progress([claimed], step="reading", done=1, total=3)

@@ -46,6 +46,7 @@ def operations(description: Description) -> Iterator[tuple[str, str, dict[str, A
 def test_every_route_is_described(description: Description) -> None:
     modules = (answer_routes, document_routes, find_routes, grid_routes, mark_routes, operator_routes, receipt_routes)
     routers = [*(module.router for module in modules), answer_routes.webhook_router("/webhook/arc-retrieval")]
+    routers += [operator_routes.metrics_router, operator_routes.facets_router]
     routes = [one for router in routers for one in router.routes if isinstance(one, Route)]
     served = {(re.sub(r":\w+}", "}", one.path), method.lower()) for one in routes for method in one.methods or ()}
     described = {(path, method) for path, method, _ in operations(description)}

@@ -23,9 +23,11 @@ from quoth.domain.profile import load_profile
 from quoth.http.app import make_app
 from quoth.http.guard.api_keys import KeyScope
 from quoth.http.request_gate import RequestGate
+from quoth.http.service import Service
 from quoth.models.hash_embedder import HashEmbedder
 from quoth.overrides import NO_OVERRIDES
 from quoth.protocols import Reader
+from quoth.types import EVERYTHING, Access
 from quoth.wiring import open_store
 
 from ..small_corpus import HALVORSEN, SmallCorpus
@@ -89,7 +91,7 @@ def test_facets_say_what_can_be_filtered_by(client: TestClient) -> None:
     assert facets["index"] == client.post("/answer", json=ASKED).json()["run_notes"]["index"]
 
 
-COUNTERS = "http_requests outcomes retrievals degraded cache_requests refused jobs".split()
+COUNTERS = "http_requests outcomes retrievals degraded cache_requests refused jobs corpus_requests".split()
 HISTOGRAMS = "http_request_seconds stage_seconds".split()
 GAUGES = "requests_waiting requests_running build_info".split()
 INDEX_GAUGES = "index_age_seconds index_documents index_sentences index_bytes".split()
@@ -104,8 +106,9 @@ def test_every_metric_that_is_named_is_exported(client: TestClient) -> None:
     exercise(client)
     found = {key.partition("[")[0] for key in scraped(client)}
     found = {name.removesuffix("_created") for name in found if not name.endswith("_created")}
-    # What a healthy service with a fake embedder has no occasion to count: a part that failed.
-    assert NAMES - found <= {"quoth_degraded_total"}
+    # What a healthy service of one corpus with a fake embedder has no occasion to count: a part that failed, a corpus.
+    # Tests before this one in the same process may have counted both.
+    assert NAMES - found <= {"quoth_degraded_total", "quoth_corpus_requests_total"}
     assert found <= NAMES
     text = client.get("/metrics").text
     for name in NAMES:
@@ -249,23 +252,26 @@ def test_a_store_that_hangs_stops_nobody_who_does_not_need_it(small: SmallCorpus
     gate = make_app(plan(small.index, tmp_path / "state", auth=True))
     assert isinstance(gate, RequestGate)
     service = gate.service
+    assert isinstance(service, Service)
     released, looks = threading.Event(), []
     read = service._store.read
 
-    def hanging() -> AbstractContextManager[Reader]:
+    def hanging(access: Access = EVERYTHING) -> AbstractContextManager[Reader]:
         looks.append(threading.current_thread().name)
         released.wait()
-        return read()
+        return read(access)
 
     async def got(path: str) -> Exchange:
         return await call(gate, "GET", path, receive=sends(b""), headers=key)
 
     async def main() -> None:
         async with begun(gate):
-            assert (await got("/readyz")).status == 200
+            assert (await got("/readyz")).status == (await got("/metrics")).status == 200
             await asyncio.sleep(1.1)  # what was seen is not kept for longer
             service._store.read = hanging  # type: ignore[method-assign]
-            service.readiness._timeout_seconds = service.index_values._timeout_seconds = 0.5
+            service.readiness._timeout_seconds = 0.5
+            for probe in service._value_probes.values():
+                probe._timeout_seconds = 0.5
             try:
                 everybody = asyncio.gather(*(got("/readyz") for _ in range(40)), *(got("/metrics") for _ in range(40)))
                 assert (await got("/jobs")).status == 200

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +19,9 @@ import pytest
 from PIL import Image
 
 from documents.formats.pdf_files import HEIGHT, WIDTH, Sheet, lines, pdf
-from quoth.http import originals, service
+from quoth.http import originals, page_drawers, service
 from quoth.http.http_faults import HttpFault
-from quoth.http.originals import _draw
+from quoth.http.page_drawers import PageDrawers
 from quoth.types import DocumentInfo
 
 from ..command_line import PATIENCE, run, write_files
@@ -177,9 +180,10 @@ def test_pages_that_take_long_keep_no_question_waiting(
 ) -> None:
     done = threading.Event()
 
-    def slow(data: bytes, *, number: int, width: int) -> bytes:
-        assert done.wait(PATIENCE)
-        return _draw(data, number=number, width=width)
+    class Slow(PageDrawers):
+        def draw(self, data: bytes, *, number: int, width: int) -> bytes:
+            assert done.wait(PATIENCE)
+            return super().draw(data, number=number, width=width)
 
     came = []
 
@@ -188,7 +192,7 @@ def test_pages_that_take_long_keep_no_question_waiting(
             came.append(width)
             return await super().drawn(document, number=number, width=width)
 
-    monkeypatch.setattr(originals, "_draw", slow)
+    monkeypatch.setattr(originals, "PageDrawers", Slow)
     monkeypatch.setattr(originals, "_MOST_WAITING", 2)
     monkeypatch.setattr(service, "Originals", Counted)
     shutil.copytree(small.index, tmp_path / "index")
@@ -214,23 +218,73 @@ def test_pages_that_take_long_keep_no_question_waiting(
         assert [picture(one.result()).width for one in asked] == [300, 301, 302, 303]
 
 
+def _drawn(data: bytes, *, number: int, width: int) -> bytes:
+    with closing(PageDrawers()) as drawers:
+        return drawers.draw(data, number=number, width=width)
+
+
+def _drawing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, drawn: str) -> None:
+    """Have pages drawn by our own program, but with this body of the function that looks into a PDF."""
+    program = tmp_path / "draw_otherwise.py"
+    program.write_text(
+        f"import os, sys, time\nsys.path.insert(0, {str(Path(page_drawers.__file__).parent)!r})\nimport draw_page\n"
+        f"def drawn(request):\n    number = int(request.split()[0])\n    {drawn}\n"
+        "draw_page._drawn = drawn\ndraw_page.main()\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(page_drawers, "_DRAW_PAGE", program)
+
+
 def test_a_page_is_drawn_by_a_program_without_our_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spy = tmp_path / "spy.py"
-    spy.write_text("import os, sys\nsys.stdout.buffer.write(b'\\x89PNG' + repr(dict(os.environ)).encode())\n")
-    monkeypatch.setattr(originals, "_DRAW_PAGE", spy)
+    _drawing(monkeypatch, tmp_path, "return b'\\x89PNG' + repr(dict(os.environ)).encode()")
     monkeypatch.setenv("PGPASSWORD", "hunter2")
     monkeypatch.setenv("QUOTH_STORE", "postgresql://ada:pass@host/db")
-    told = _draw(PDF, number=1, width=300).decode("latin-1")
+    told = _drawn(PDF, number=1, width=300).decode("latin-1")
 
     assert "PATH" in told
     assert "hunter2" not in told
     assert "QUOTH_STORE" not in told
 
 
+def test_a_program_draws_each_page_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _drawing(monkeypatch, tmp_path, "return b'\\x89PNG %d %d' % (os.getppid(), os.getpid())")
+    with closing(PageDrawers()) as drawers:
+        told = [drawers.draw(PDF, number=number, width=300).split()[1:] for number in (1, 2, 3)]
+
+    assert len({program for program, _ in told}) == 1
+    assert len({process for _, process in told}) == 3
+
+
+@pytest.mark.parametrize("hostile", ["os.abort()", "time.sleep(600)", "bytearray(2**34)"])
+def test_a_hostile_page_ends_its_own_process_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hostile: str
+) -> None:
+    monkeypatch.setattr(page_drawers, "_PAGE_SECONDS", 1)
+    drawn = f"return {hostile} if number == 1 else b'\\x89PNG %d' % os.getppid()"
+    _drawing(monkeypatch, tmp_path, drawn)
+    with closing(PageDrawers()) as drawers:
+        before = drawers.draw(PDF, number=2, width=300)
+        with pytest.raises(HttpFault, match="page 1 cannot be drawn"):
+            drawers.draw(PDF, number=1, width=300)
+        after = drawers.draw(PDF, number=2, width=300)
+
+    assert before == after
+
+
+def test_a_program_that_has_ended_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _drawing(monkeypatch, tmp_path, "return b'\\x89PNG %d' % os.getppid()")
+    with closing(PageDrawers()) as drawers:
+        before = drawers.draw(PDF, number=1, width=300)
+        os.kill(int(before.split()[1]), signal.SIGKILL)
+        after = drawers.draw(PDF, number=1, width=300)
+
+    assert before != after
+
+
 def test_a_page_as_long_as_a_street_is_drawn_smaller() -> None:
     tall = pdf([Sheet(lines("Long."), entries="/MediaBox [0 0 100 14000]")])
 
-    assert Image.open(io.BytesIO(_draw(tall, number=1, width=2400))).height <= 4_000
+    assert Image.open(io.BytesIO(_drawn(tall, number=1, width=2400))).height <= 4_000
 
 
 _LOCKED = PDF.replace(
@@ -250,7 +304,7 @@ _LOCKED = PDF.replace(
 )
 def test_what_cannot_be_drawn_is_told(data: bytes) -> None:
     try:
-        drawn = _draw(data, number=1, width=300)
+        drawn = _drawn(data, number=1, width=300)
     except HttpFault as fault:
         assert (fault.status_code, fault.code) == (422, "no-picture")
     else:  # the library repairs what it can

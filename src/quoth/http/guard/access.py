@@ -1,4 +1,4 @@
-"""Which key a request has, what that key may do, and how often: its rate limit holds for all processes of a machine."""
+"""Who sent a request, and how often they may ask: a rate limit holds for all processes of a machine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from quoth.http.guard.api_keys import ApiKey, KeyFile, KeyScope, keys_path
+from quoth.http.guard.api_keys import KEY_BEGINNING, KeyFile, keys_path
+from quoth.http.guard.askers import Asker, asker_with
+from quoth.http.guard.id_tokens import IdTokens
+from quoth.http.guard.proxy_users import ProxyUsers
 from quoth.http.http_faults import HttpFault
-from quoth.settings import ServiceSettings
+from quoth.settings import Settings
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
 """Header names in lower case, as ASGI servers give them."""
@@ -31,40 +34,73 @@ _log = logging.getLogger(__name__)
 class AccessControl:
     """Checks the keys and rate limits of requests, for one event loop."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
-        self._keys = KeyFile(keys_path(settings))
-        self._rates = Rates(Path(settings.state, "rates.db").expanduser())
-        self._per_minute = settings.per_minute
+    def __init__(self, settings: Settings, *, discreet: bool = False) -> None:
+        """A `discreet` one refuses everybody in the same words, and leaves the reason to the log."""
+        service = settings.service
+        self._discreet = discreet
+        self._keys = KeyFile(keys_path(service))
+        self._tokens = IdTokens(settings.oidc) if settings.oidc.issuer else None
+        self._proxy = ProxyUsers(settings.proxy) if settings.proxy.addresses else None
+        self._rates = Rates(Path(service.state, "rates.db").expanduser())
+        self._per_minute = service.per_minute
         # They do nothing else, so that a store that hangs cannot keep a key from being admitted.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="rates")
 
-    def authenticate(self, headers: RawHeaders) -> ApiKey:
-        """Return the key in the headers; raise `HttpFault` if none is in force."""
+    @property
+    def private_headers(self) -> frozenset[bytes]:
+        """The headers that only a trusted proxy may send; the application is not given them."""
+        return self._proxy.names if self._proxy is not None else frozenset()
+
+    async def authenticate(self, headers: RawHeaders, client: str) -> Asker:
+        """Return who sent these headers from the address `client`; raise `HttpFault` if nobody who may ask did."""
+        try:
+            return await self._known(headers, client)
+        except HttpFault as fault:
+            if not self._discreet:
+                raise
+            refusal = no_key(token_of(headers))
+            if fault.error != refusal.error:
+                _log.warning("nobody was admitted: %s", fault.error.message)
+            raise refusal from fault
+
+    async def _known(self, headers: RawHeaders, client: str) -> Asker:
+        named = self._proxy.asker(headers, client) if self._proxy is not None else None
+        if named is not None:
+            return named
         token = token_of(headers)
+        if self._tokens is not None and token and not token.startswith(KEY_BEGINNING):
+            return await self._tokens.asker(token)
         key = self._keys.holder(token) if token else None
         if key is None:
-            hint = "Send one as 'Authorization: Bearer KEY'. An operator makes it with: quoth keys add NAME."
-            message = "this key is not known, or was revoked" if token else "a key is needed"
-            raise HttpFault(401, "key", message, hint=hint, headers={"WWW-Authenticate": "Bearer"})
-        return key
+            raise no_key(token)
+        return asker_with(key)
 
-    async def allowance(self, key: ApiKey) -> Allowance | None:
-        """Count one request against the limit of `key`; None if it has no limit."""
-        limit = self._per_minute if key.per_minute is None else key.per_minute
+    async def allowance(self, asker: Asker) -> Allowance | None:
+        """Count one request against the limit of the asker; None without a limit."""
+        limit = self._per_minute if asker.per_minute is None else asker.per_minute
         if not limit:
             return None
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._rates.take, key.id, limit)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._rates.take, asker.id, limit)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._rates.close()
+        if self._tokens is not None:
+            self._tokens.close()
 
 
-def check_scope(key: ApiKey, scope: KeyScope) -> None:
-    """Raise `HttpFault` if the key lacks a scope."""
-    if scope not in key.scopes:
-        hint = f"Use a key with the scope '{scope}': quoth keys add NAME --scope {scope}."
-        raise HttpFault(403, "scope", f"this key may only {' and '.join(sorted(key.scopes))}", hint=hint)
+class ClosedAccess(AccessControl):
+    """Admits nobody, in the words of a service that does not know the key."""
+
+    async def _known(self, headers: RawHeaders, client: str) -> Asker:
+        raise no_key(token_of(headers))
+
+
+def no_key(token: str) -> HttpFault:
+    """Return the refusal of a token that opens nothing; "" is none."""
+    hint = "Send one as 'Authorization: Bearer KEY'. An operator makes it with: quoth keys add NAME."
+    message = "this key is not known, or was revoked" if token else "a key is needed"
+    return HttpFault(401, "key", message, hint=hint, headers={"WWW-Authenticate": "Bearer"})
 
 
 def token_of(headers: RawHeaders) -> str:

@@ -24,11 +24,16 @@ from msgspec import Meta
 
 from quoth.errors import KeyFault, SettingsError
 from quoth.machine import replaced_file
-from quoth.settings import ServiceSettings
+from quoth.settings import ServiceSettings, Settings
+from quoth.types import labels_of
 
 LONGEST_NAME = 80
+LONGEST_LABEL = 200
 MOST_PER_MINUTE = 10**6
+ALL_LABELS = "*"
+"""In the labels of a key: it sees every document, whatever its labels."""
 
+KEY_BEGINNING = "quoth_"
 _TOKEN = re.compile(r"quoth_([0-9a-f]{8})_[A-Za-z0-9_-]{43}")
 _HASH_OF_NO_TOKEN = "0" * 64
 
@@ -43,6 +48,10 @@ class KeyScope(StrEnum):
 class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A key without its token. The scope `write` implies `read`; a `per_minute` of None means the service's limit.
 
+    `access` are the labels of the documents that it sees, besides those without labels where `access.default` is open;
+    `ALL_LABELS` among them sees all. A key from before there were labels has none: what is labelled from now on, nobody
+    has allowed it to see.
+
     An unknown field in the file makes all of it invalid: it might restrict what a key may do.
     """
 
@@ -53,6 +62,12 @@ class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     created: str
     revoked: str | None
     per_minute: Annotated[int, Meta(ge=0)] | None
+    access: frozenset[str] = frozenset()
+
+    @property
+    def labels(self) -> frozenset[str] | None:
+        """Its labels as they are compared; None sees every document."""
+        return None if ALL_LABELS in self.access else frozenset(labels_of(self.access))
 
 
 class _StoredKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,23 +81,35 @@ _Keys = Mapping[str, ApiKey]  # by id, oldest first
 class KeyFile:
     """The keys in one file. Many processes may read it while one writes; writers wait for each other.
 
-    The file may be a symbolic link. On a read-only mount it can be read, and `add` and `revoke` raise `KeyFault`.
+    The file may be a symbolic link. On a read-only mount it can be read, and every change raises `KeyFault`.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._last_warning = ""
 
-    def add(self, name: str, *, scopes: Collection[KeyScope], per_minute: int | None) -> tuple[ApiKey, str]:
+    def add(
+        self, name: str, *, scopes: Collection[KeyScope], per_minute: int | None, access: Collection[str] = ()
+    ) -> tuple[ApiKey, str]:
         """Add a key. Return it with its token, which is not stored anywhere."""
         _check(name, scopes, per_minute)
+        labels = checked_labels(access)
         with self._changing() as keys:
             key_id = secrets.token_hex(4)
             while key_id in keys:
                 key_id = secrets.token_hex(4)
             token = f"quoth_{key_id}_{secrets.token_urlsafe(32)}"
-            keys[key_id] = ApiKey(key_id, name, _with_read(scopes), _sha256(token), _now(), None, per_minute)
+            keys[key_id] = ApiKey(key_id, name, _with_read(scopes), _sha256(token), _now(), None, per_minute, labels)
         return keys[key_id], token
+
+    def change(self, key_id: str, *, access: Collection[str]) -> ApiKey:
+        """Replace the labels of a key and return it. A running service goes by them from the next request on."""
+        labels = checked_labels(access)
+        with self._changing() as keys:
+            if key_id not in keys:
+                raise _unknown(key_id)
+            keys[key_id] = msgspec.structs.replace(keys[key_id], access=labels)
+        return keys[key_id]
 
     def revoke(self, key_id: str) -> ApiKey:
         """Revoke a key and return it. A key that was revoked before keeps its date."""
@@ -162,6 +189,15 @@ def _check(name: str, scopes: Collection[KeyScope], per_minute: int | None) -> N
         raise KeyFault(f"{per_minute} requests a minute is no limit", hint=f"Between 0 (none) and {MOST_PER_MINUTE}.")
 
 
+def checked_labels(labels: Collection[str]) -> frozenset[str]:
+    """Return the labels of a key as they are compared; raise `KeyFault` for one that no document can have."""
+    for label in labels:
+        if not label.strip() or len(label) > LONGEST_LABEL or not label.isprintable() or "," in label:
+            hint = "For example: --access board. To see every document: --access '*'."
+            raise KeyFault(f"a label has 1 to {LONGEST_LABEL} printable characters, and no comma", hint=hint)
+    return frozenset(labels_of(labels))
+
+
 def _with_read(scopes: Collection[KeyScope]) -> frozenset[KeyScope]:
     return frozenset(KeyScope) if KeyScope.WRITE in scopes else frozenset(scopes)
 
@@ -237,9 +273,9 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def check_access(settings: ServiceSettings, *, host: str, auth: bool) -> None:
+def check_access(settings: Settings, *, host: str, auth: bool) -> None:
     """Raise `SettingsError` if the service would answer anybody, or nobody."""
-    keys = keys_path(settings)
+    keys = keys_path(settings.service)
     if not auth:
         if not is_loopback(host):
             raise SettingsError(
@@ -247,7 +283,8 @@ def check_access(settings: ServiceSettings, *, host: str, auth: bool) -> None:
                 hint="Leave out --no-auth and make a key (quoth keys add NAME), or leave out --host.",
             )
         return
-    if not any(key.revoked is None for key in KeyFile(keys).all()):
+    others = settings.oidc.issuer or settings.proxy.addresses
+    if not others and not any(key.revoked is None for key in KeyFile(keys).all()):
         raise SettingsError(
             f"there is no key in {keys}, so that nobody could ask",
             hint="Make one: quoth keys add NAME. On this machine alone: --no-auth.",
