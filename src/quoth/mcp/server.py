@@ -20,16 +20,24 @@ from mcp.shared.exceptions import MCPError
 
 from quoth import __version__
 from quoth.errors import QuestionError, QuothError
+from quoth.http.blocking_work import BoundedPool
 from quoth.http.document_catalog import DocumentCatalog
+from quoth.http.guard.askers import Asker
+from quoth.http.guard.index_access import IndexAccess
+from quoth.http.http_faults import HttpFault
+from quoth.http.read_log import ReadLog, quotes_in
 from quoth.http.response_types import ErrorDetailJson
 from quoth.library import Quoth
 from quoth.mcp.tools import INSTRUCTIONS, QuothTool, tools_for
-from quoth.output.document_json_types import DocumentJson
+from quoth.output.document_json_types import DocumentJson, ListingJson
 from quoth.output.json_schema import Schema
+from quoth.types import Document
 
-_Context = ServerRequestContext[None]
+Context = ServerRequestContext[None]
 _Page = types.PaginatedRequestParams | None
 _Result = TypeVar("_Result")
+AskerOf = Callable[[Context], Asker]
+"""Says who sent a message."""
 ErrorTextOf = Callable[[QuothError], ErrorDetailJson]
 """Chooses the text of an error for clients: the full text only on the operator's own machine."""
 
@@ -48,9 +56,11 @@ _READ_ONLY = types.ToolAnnotations(
 _log = logging.getLogger(__name__)
 
 
-def server_for(quoth: Quoth, *, threads: int, queue: int, error_text: ErrorTextOf) -> Server[None]:
-    """Return a server of one index for any transport; `threads` calls run at once, and `queue` more may wait."""
-    handlers = _Handlers(quoth, threads, queue, error_text)
+def server_for(
+    quoth: Quoth, *, pool: BoundedPool, error_text: ErrorTextOf, asker_of: AskerOf, reads: ReadLog | None = None
+) -> Server[None]:
+    """Return a server of one index for any transport, whose calls run in `pool`; `reads` logs what they give."""
+    handlers = _Handlers(quoth, pool, error_text, asker_of, reads)
     return Server(
         "quoth",
         title="Quoth",
@@ -68,20 +78,26 @@ def server_for(quoth: Quoth, *, threads: int, queue: int, error_text: ErrorTextO
 
 
 class _Handlers:
-    def __init__(self, quoth: Quoth, threads: int, queue: int, error_text: ErrorTextOf) -> None:
+    def __init__(
+        self,
+        quoth: Quoth,
+        pool: BoundedPool,
+        error_text: ErrorTextOf,
+        asker_of: AskerOf,
+        reads: ReadLog | None,
+    ) -> None:
         self._quoth = quoth
+        self._accesses = IndexAccess(quoth)
         self._error_text = error_text
-        self._threads = threads
-        self._most = threads + queue
-        self._limiter: anyio.CapacityLimiter | None = None
-        self._underway = 0
+        self._asker_of = asker_of
+        self._reads = reads
+        self._pool = pool
         self._catalog = DocumentCatalog(quoth)
         self._tools = {tool.name: tool for tool in tools_for(quoth, self._catalog)}
 
     @asynccontextmanager
     async def lifespan(self, _: Server[None]) -> AsyncIterator[None]:
         """Load the model in the background: a client may have to wait for the first answer, but not for the tools."""
-        self._limiter = anyio.CapacityLimiter(self._threads)
         async with anyio.create_task_group() as group:
             group.start_soon(self._prepare)
             yield
@@ -97,7 +113,10 @@ class _Handlers:
     async def _work(self, function: Callable[[], _Result]) -> _Result:
         """Run `function` in a thread; raise `MCPError` with what a client may know of an error."""
         try:
-            return await self._in_thread(function)
+            return await self._pool.run(function)
+        except HttpFault as fault:  # too many calls at once, or one that took too long
+            text = fault.error
+            raise MCPError(types.INTERNAL_ERROR, text.message, {"code": text.code, "hint": text.hint}) from fault
         except QuothError as error:
             text = self._error_text(error)
             if text.message != str(error):  # the operator needs what the client does not see
@@ -107,29 +126,35 @@ class _Handlers:
             _log.exception("a request failed")
             raise MCPError(types.INTERNAL_ERROR, _UNEXPECTED) from error
 
-    async def _in_thread(self, function: Callable[[], _Result]) -> _Result:
-        """Raise `_TooMany` if too many calls are waiting already."""
-        if self._underway >= self._most:
-            raise _TooMany(f"{self._underway} other calls are being answered", hint="Try again in a moment.")
-        self._underway += 1
-        try:
-            return await anyio.to_thread.run_sync(function, limiter=self._limiter)
-        finally:
-            self._underway -= 1
+    async def _note(self, context: Context, reads: list[dict[str, Any]], route: str) -> None:
+        """Write down what is about to be given; raise `MCPError` if it may not be given without."""
+        if self._reads is not None:
+            try:
+                await self._reads.note(self._asker_of(context), reads, request_id=context.request_id, route=route)
+            except HttpFault as fault:
+                told = {"code": fault.error.code, "hint": fault.error.hint}
+                raise MCPError(types.INTERNAL_ERROR, fault.error.message, told) from fault
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         tool = self._tools.get(name)
         return tool.input if tool else None
 
-    async def list_tools(self, _: _Context, __: _Page) -> types.ListToolsResult:
+    async def list_tools(self, _: Context, __: _Page) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool(tool) for tool in self._tools.values()])
 
-    async def call_tool(self, _: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool '{params.name}'")
         try:
-            content = await self._work(lambda: tool.call(check_arguments(tool.name, params.arguments, tool.input)))
+            asker = self._asker_of(context)
+
+            def call() -> dict[str, Any]:
+                arguments = check_arguments(tool.name, params.arguments, tool.input)
+                return tool.call(self._accesses.of(asker), arguments)
+
+            content = await self._work(call)
+            await self._note(context, quotes_in(content), f"tool {tool.name}")
         except MCPError as error:  # a model reads the result of a tool, but may not see an error of the protocol
             hint = error.data and error.data["hint"]
             text = f"{error.message}\nHint: {hint}" if hint else error.message
@@ -137,18 +162,24 @@ class _Handlers:
         texts = [types.TextContent(type="text", text=text) for text in tool.texts(content)]
         return types.CallToolResult(content=[*texts], structured_content=content)
 
-    async def list_resources(self, _: _Context, params: _Page) -> types.ListResourcesResult:
+    async def list_resources(self, context: Context, params: _Page) -> types.ListResourcesResult:
         cursor = params.cursor if params else None
         after = "" if cursor is None else doc_id_before(cursor)
         if after is None:
             raise MCPError(types.INVALID_PARAMS, "this cursor is not one that was given")
-        page = await self._work(lambda: self._catalog.listing().page(prefix="", after=after, limit=PAGE))
+        asker = self._asker_of(context)
+
+        def page_seen() -> ListingJson:
+            catalog = self._catalog.seen_by(self._accesses.of(asker))
+            return catalog.listing().page(prefix="", after=after, limit=PAGE)
+
+        page = await self._work(page_seen)
         return types.ListResourcesResult(
             resources=[_resource(document) for document in page.documents],
             next_cursor=None if page.next is None else cursor_after(page.next),
         )
 
-    async def list_templates(self, _: _Context, __: _Page) -> types.ListResourceTemplatesResult:
+    async def list_templates(self, _: Context, __: _Page) -> types.ListResourceTemplatesResult:
         template = types.ResourceTemplate(
             name="document",
             title="A document",
@@ -158,20 +189,22 @@ class _Handlers:
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         doc_id = doc_id_of(params.uri)
-        document = None if doc_id is None else await self._work(lambda: self._quoth.document(doc_id))
+        asker = self._asker_of(context)
+
+        def read(doc_id: str) -> Document | None:
+            return self._quoth.seen_by(self._accesses.of(asker)).document(doc_id)
+
+        document = None if doc_id is None else await self._work(lambda: read(doc_id))
         if document is None:
             message = "there is no such document; resources/list gives the addresses"
             raise MCPError(types.INVALID_PARAMS, message, params.uri)
+        await self._note(context, [{"doc_id": doc_id, "sha256": document.sha256}], "resource")
         contents = types.TextResourceContents(uri=params.uri, mime_type=_TEXT, text=document.text)
         return types.ReadResourceResult(contents=[contents])
-
-
-class _TooMany(QuestionError):
-    """Too many calls at once; the same call may succeed a little later."""
-
-    code = "busy"
 
 
 def _tool(tool: QuothTool) -> types.Tool:

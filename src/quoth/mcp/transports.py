@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import logging
+import math
+import secrets
 import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
 
 import anyio
 import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.errors import MissingExtra
-from quoth.http.guard.access import AccessControl, check_scope
+from quoth.http.blocking_work import BoundedPool
+from quoth.http.guard.access import AccessControl
 from quoth.http.guard.api_keys import KeyScope, check_access
-from quoth.http.http_faults import HttpFault, client_error, full_error
+from quoth.http.guard.askers import ANYBODY, Asker, asker_in, check_scope
+from quoth.http.guard.request_bounds import REQUEST_ID, SECURITY_HEADERS, SLOW_SECONDS, BoundedBody
+from quoth.http.http_faults import HttpFault, client_error, full_error, gone
+from quoth.http.read_log import ReadLog
 from quoth.library import Quoth
-from quoth.mcp.server import server_for
-from quoth.settings import ServiceSettings
+from quoth.mcp.server import Context, server_for
+from quoth.settings import ServiceSettings, Settings
 
 PATH = "/mcp"
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -35,7 +44,8 @@ def serve_stdio(quoth: Quoth, service: ServiceSettings, *, say: Callable[[str], 
         say("quoth mcp waits for messages of an MCP client on standard input; docs/mcp.md tells how one starts it")
     # The reading thread cannot be interrupted: after Ctrl-C it would wait for one more line. End at once instead.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    server = server_for(quoth, threads=service.threads, queue=service.queue, error_text=full_error)
+    pool = BoundedPool(threads=service.threads, queue=service.queue, seconds=math.inf)
+    server = server_for(quoth, pool=pool, error_text=full_error, asker_of=lambda _: ANYBODY)
 
     async def serve() -> None:
         async with stdio_server() as (read, write):
@@ -46,7 +56,7 @@ def serve_stdio(quoth: Quoth, service: ServiceSettings, *, say: Callable[[str], 
 
 def serve_http(
     quoth: Quoth,
-    service: ServiceSettings,
+    settings: Settings,
     *,
     host: str,
     port: int,
@@ -63,9 +73,12 @@ def serve_http(
     except ImportError as error:
         raise MissingExtra("MCP over HTTP", "mcp") from error
     _log_to_stderr()
-    check_access(service, host=host, auth=not no_auth)
+    service = settings.service
+    check_access(settings, host=host, auth=not no_auth)
     quoth.prepare()
-    server = server_for(quoth, threads=service.threads, queue=service.queue, error_text=client_error)
+    pool = BoundedPool(threads=service.threads, queue=service.queue, seconds=service.seconds)
+    reads = ReadLog(Path(service.state).expanduser(), settings.audit) if settings.audit.reads else None
+    server = server_for(quoth, pool=pool, error_text=client_error, asker_of=_asker_of, reads=reads)
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         # Stateless: a restart loses nothing, and a revoked key has no session left.
@@ -76,38 +89,119 @@ def serve_http(
         host=host,
     )
     with listen(host, port) as (sockets, taken), ExitStack() as opened:
-        access = None if no_auth else opened.enter_context(closing(AccessControl(service)))
-        config = server_config(KeyGate(app, access), grace_seconds=service.grace_seconds)
+        access = None if no_auth else opened.enter_context(closing(AccessControl(settings)))
+        config = server_config(MessageGate(app, access, service), grace_seconds=service.grace_seconds)
         address = f"[{host}]" if ":" in host else host
+        if reads is not None:
+            reads.start()
+            opened.enter_context(closing(reads))
         say(f"listening on http://{address}:{taken}{PATH}")
         uvicorn.Server(config).run(sockets)
 
 
-class KeyGate:
-    """Lets a POST through to `app` if its key is in force and within its rate limit, or `access` is None."""
+class MessageGate:
+    """Lets a POST through to `app` if its asker is known and within their rate; `access` None admits every client.
 
-    def __init__(self, app: ASGIApp, access: AccessControl | None) -> None:
+    A body is bounded in size and time, and every response carries the headers of the HTTP service.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: AccessControl | None,
+        service: ServiceSettings,
+        *,
+        slow_seconds: float = SLOW_SECONDS,
+    ) -> None:
         self._app = app
         self._access = access
+        self._service = service
+        self._slow_seconds = slow_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-            return
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        sent_id = Headers(scope=scope).get("x-request-id", "")
+        request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else secrets.token_hex(8)
+        rate: dict[str, str] = {}
+        body = BoundedBody(
+            receive,
+            Headers(scope=scope),
+            most=self._service.max_body_kb * 2**10,
+            setting="service.max_body_kb",
+            slow_seconds=self._slow_seconds,
+            bytes_per_second=self._service.min_kb_per_second * 2**10,
+        )
+        begun = False
+
+        async def send_marked(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                for name, value in {**SECURITY_HEADERS, **rate}.items():
+                    headers.setdefault(name, value)
+                if body.unread:
+                    headers["connection"] = "close"  # the rest of the request will not be read
+            await send(message)
+
         try:
             if scope["method"] != "POST":  # there are no streams and no sessions to open or close
                 raise HttpFault(405, "method", "this address takes POST only", hint="", headers={"Allow": "POST"})
+            asker = ANYBODY
             if self._access is not None:
-                key = self._access.authenticate(scope["headers"])
-                check_scope(key, KeyScope.READ)
-                if (allowance := await self._access.allowance(key)) is not None:
+                asker = await self._access.authenticate(scope["headers"], (scope.get("client") or ("",))[0])
+                check_scope(asker, KeyScope.READ)
+                if (allowance := await self._access.allowance(asker)) is not None:
+                    rate |= allowance.headers()
                     allowance.check()
+            body.check_declared()
+            # Read whole before the protocol sees it, so that a body that is too slow ends here and not inside the SDK.
+            whole = await _whole(body)
+            state = {**scope.get("state", {}), "asker": asker}
+            await self._app({**scope, "state": state}, _once(whole, receive), send_marked)
         except HttpFault as fault:
-            response = fault.response()
-            response.headers["Cache-Control"] = "no-store"
-            await response(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+            if not begun:
+                await fault.response()(scope, receive, send_marked)
+
+
+async def _whole(body: Receive) -> bytes:
+    """Return a whole body; raise `HttpFault` if the client goes away meanwhile."""
+    pieces: list[bytes] = []
+    while True:
+        message = await body()
+        if message["type"] == "http.disconnect":
+            raise gone()
+        pieces.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+
+
+def _once(whole: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body at once, and then waits for the end of the connection."""
+    given = False
+
+    async def receive_once() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": whole, "more_body": False}
+
+    return receive_once
+
+
+def _asker_of(context: Context) -> Asker:
+    """Return who sent a message over HTTP; `NOBODY` if the message did not pass `MessageGate`."""
+    request: Any = context.request
+    return asker_in(request.scope if request is not None else {})
 
 
 def _allowed_names(host: str, names: Sequence[str]) -> TransportSecuritySettings:

@@ -20,11 +20,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
+from mcp.server import Server
 from mcp_types import CallToolResult
 
 from quoth.errors import IndexDamaged, QuestionError
+from quoth.http.blocking_work import BoundedPool
 from quoth.http.document_catalog import DocumentCatalog
 from quoth.http.guard.api_keys import is_loopback
+from quoth.http.guard.askers import ANYBODY
 from quoth.http.http_faults import client_error, full_error
 from quoth.library import Quoth
 from quoth.mcp import tool_texts, tools
@@ -60,6 +63,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Quoth:
     return Quoth.build(place / "files", index=place / "index", settings=HASHED)
 
 
+def served(quoth: Quoth, *, threads: int, queue: int, error_text: ErrorTextOf) -> Server[None]:
+    pool = BoundedPool(threads=threads, queue=queue, seconds=PATIENCE)
+    return server_for(quoth, pool=pool, error_text=error_text, asker_of=lambda _: ANYBODY)
+
+
 def test_resources_come_in_pages_and_each_once(many: Quoth) -> None:
     async def work(client: Client) -> None:
         cursor, pages = None, []
@@ -71,7 +79,7 @@ def test_resources_come_in_pages_and_each_once(many: Quoth) -> None:
         assert [len(page) for page in pages] == [PAGE, PAGE, 20]
         assert list(chain.from_iterable(pages)) == [info.id for info in many.documents()]
 
-    talk_to(lambda: Client(server_for(many, threads=2, queue=8, error_text=full_error)), work)
+    talk_to(lambda: Client(served(many, threads=2, queue=8, error_text=full_error)), work)
 
 
 def test_a_catalog_of_a_folder(many: Quoth) -> None:
@@ -109,7 +117,7 @@ def test_what_nobody_foresaw_is_logged_and_not_told(small: SmallCorpus, caplog: 
         assert error.value.data is None
 
     with caplog.at_level(logging.ERROR):
-        talk_to(lambda: Client(server_for(broken, threads=2, queue=8, error_text=full_error)), work)
+        talk_to(lambda: Client(served(broken, threads=2, queue=8, error_text=full_error)), work)
     assert caplog.text.count("secret detail") >= 2
 
 
@@ -139,14 +147,14 @@ def test_a_call_too_many_is_sent_away_and_the_others_are_answered(small: SmallCo
             group.start_soon(ask)
             group.start_soon(ask)
             await anyio.to_thread.run_sync(_Held.held.wait, PATIENCE)
-            while "other calls" not in (said := await refused(client, "list_documents", limit=0)):
+            while "more to do" not in (said := await refused(client, "list_documents", limit=0)):
                 await anyio.sleep(0.01)  # until the second waits as well
-            assert said == "2 other calls are being answered\nHint: Try again in a moment."
+            assert said == "the service has more to do than it can\nHint: Try again in 1 s."
             assert len((await client.list_tools()).tools) == 6
             _Held.let_go.set()
         assert [one.is_error for one in answers] == [False, False]
 
-    talk_to(lambda: Client(server_for(held, threads=1, queue=1, error_text=client_error)), work)
+    talk_to(lambda: Client(served(held, threads=1, queue=1, error_text=client_error)), work)
 
 
 def test_a_model_that_cannot_be_loaded_is_told_to_whoever_asks(
@@ -158,7 +166,7 @@ def test_a_model_that_cannot_be_loaded_is_told_to_whoever_asks(
         assert len((await client.list_tools()).tools) == 6
         assert "\nHint: " in await refused(client, "ask", question="How deep is canola sown?")
 
-    talk_to(lambda: Client(server_for(other, threads=2, queue=8, error_text=full_error)), work)
+    talk_to(lambda: Client(served(other, threads=2, queue=8, error_text=full_error)), work)
     assert caplog.records
 
 
@@ -186,7 +194,7 @@ def test_agents_of_other_machines_are_not_told_what_only_the_operator_should_kno
         assert error.value.data["code"] == "index-damaged"
 
     with caplog.at_level(logging.ERROR):
-        talk_to(lambda: Client(server_for(damaged, threads=2, queue=8, error_text=words)), work)
+        talk_to(lambda: Client(served(damaged, threads=2, queue=8, error_text=words)), work)
     assert ("/srv/index is damaged" in caplog.text) is not told
 
 
