@@ -44,10 +44,19 @@ def group(
     shards: int,
     known: Mapping[str, str] | None = None,
     kept: EmbeddedRuns | None = None,
+    stated: Mapping[str, tuple[str, ...]] | None = None,
 ) -> FileGroup:
     files = [file for file in find_files([corpus]).files if assign(file.doc_id, shards) == shard]
     embedded = kept or EmbeddedRuns()
-    wanted = [FileToRead(file, (known or {}).get(file.doc_id), embedded.missing(file.doc_id)) for file in files]
+    wanted = [
+        FileToRead(
+            file,
+            (known or {}).get(file.doc_id),
+            embedded.missing(file.doc_id),
+            (stated or {}).get(file.doc_id, ()),
+        )
+        for file in files
+    ]
     return FileGroup(shard, tuple(wanted))
 
 
@@ -81,5 +90,6 @@ def shard_of(
     remove: Collection[str] = (),
 ) -> WrittenShard:
     mine = {doc_id: one for doc_id, one in went.documents.items() if assign(doc_id, shards) == shard}
-    plan = ShardPlan(shard, before, went.kept.documents(mine), tuple(remove))
+    labels = {doc_id: own for report in went.looked for doc_id, own in report.labels if assign(doc_id, shards) == shard}
+    plan = ShardPlan(shard, before, went.kept.documents(mine), tuple(remove), labels)
     return write_shard(target(place, shards=shards), plan)

@@ -102,19 +102,20 @@ class Wires:
     place: Path
     hosts: int
     seconds: float = PATIENCE
+    layout: Layout = LAYOUT
     faults: dict[int, Callable[[str], None]] = field(default_factory=dict)
     calls: list[tuple[int, str]] = field(default_factory=list)
     failed: list[tuple[int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._shards = [
-            ShardHost(str(self.place), cache=self.place / "cache", layout=LAYOUT) for _ in range(self.hosts)
+            ShardHost(str(self.place), cache=self.place / "cache", layout=self.layout) for _ in range(self.hosts)
         ]
         self._pool = ThreadPoolExecutor(32)
 
     def __call__(self, number: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
         host = number % self.hosts
-        self.calls.append((number, method))
+        self.calls.append((number, args[1] if method == "limited" else method))
         answer = self._pool.submit(self._answered, host, entry, method, args)
         try:
             return answer.result(timeout=self.seconds)
@@ -127,7 +128,7 @@ class Wires:
 
     def _answered(self, host: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
         if (fault := self.faults.get(host)) is not None:
-            fault(method)
+            fault(args[1] if method == "limited" else method)
         return self._shards[host].call(entry, method, args)
 
     def close(self) -> None:

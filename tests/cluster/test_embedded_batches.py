@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from quoth.errors import IndexBusy, IndexDamaged, IndexFault, ModelError
 from quoth.settings import IngestSettings
 from quoth.stores.database_rows import embedding_key
 from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.embedded.visible_documents import NO_CHANGES, LabelChanges
 from quoth.stores.locations import Location, VersionConflict, open_location
 from quoth.stores.sharded import cluster_manifest as manifest
+from quoth.types import Access
 from quoth.wiring import open_embedder
 from stores.object_storage import Storage
 
@@ -204,6 +207,23 @@ def test_the_next_version_of_a_shard_has_a_folder_of_its_own(tmp_path: Path, pla
     assert all(place.get(name) for name in first.entry.files)
 
 
+def test_the_next_version_of_a_shard_has_the_labels_that_were_set(tmp_path: Path, place: Location) -> None:
+    corpus = write_files(tmp_path / "corpus", {"a.md": "Sow it.", "b.md": "Roll it."})
+    first = shard_of(place, all_of(corpus, place), 0, shards=1)
+    labelled = replace(first.entry, labels=LabelChanges(1, {"a.md": ("board",)}))
+    known = {doc_id: one.fingerprint for doc_id, one in manifest.read_listing(place, labelled).items()}
+    (corpus / "a.md").write_text("Sow it twice.")
+    went = read_and_embedded(place, [group(corpus, 0, shards=1, known=known)], shards=1)
+
+    second = shard_of(place, went, 0, shards=1, before=labelled)
+
+    assert second.entry.labels == NO_CHANGES
+    assert {doc_id: one.access for doc_id, one in manifest.read_listing(place, second.entry).items()} == {
+        "a.md": ("board",),
+        "b.md": (),
+    }
+
+
 def test_a_shard_is_not_made_twice(corpus: Path, place: Location) -> None:
     went = all_of(corpus, place)
 
@@ -358,3 +378,46 @@ def test_ready_vectors_are_given_in_the_order_asked_and_others_passed_over() -> 
 def test_a_text_that_was_never_embedded_is_an_error() -> None:
     with pytest.raises(ModelError, match="other words"):
         PrecomputedEmbedder(MODEL, iter([run_of("a", "b")])).embed_tokens(["x"])
+
+
+def labels_in(location: Location, entry: manifest.ShardEntry) -> dict[str, tuple[str, ...]]:
+    return {doc_id: known.access for doc_id, known in manifest.read_listing(location, entry).items()}
+
+
+def test_labels_of_files_come_into_their_shard_without_their_text(tmp_path: Path) -> None:
+    files = {
+        "a.md": "Sow at 2.5 cm.",
+        "b.md": "---\naccess: Board\n---\n\nThe merger is near.",
+        "corpus.yaml": "documents:\n- match: '**'\n  access: legal\n",
+    }
+    folder = write_files(tmp_path / "corpus", files)
+    place = open_location(tmp_path / "shards")
+    first = all_of(folder, place)
+    before = shard_of(place, first, 0, shards=1).entry
+    assert labels_in(place, before) == {"a.md": ("legal",), "b.md": ("board",)}
+
+    # Unchanged text with other labels: nothing is embedded, and the content stays.
+    write_files(folder, {"corpus.yaml": "documents:\n- match: '**'\n  access: hr\n"})
+    stored = manifest.read_listing(place, before)
+    known = {doc_id: one.fingerprint for doc_id, one in stored.items()}
+    stated = {doc_id: one.stated_access for doc_id, one in stored.items()}
+    second = read_and_embedded(place, [group(folder, 0, shards=1, known=known, stated=stated)], shards=1)
+    assert (second.documents, second.parts) == ({}, ())
+    assert [report.labels for report in second.looked] == [(("a.md", ("hr",)),)]
+    after = shard_of(place, second, 0, shards=1, before=before).entry
+    assert labels_in(place, after) == {"a.md": ("hr",), "b.md": ("board",)}
+    assert (after.digest, after.generation) == (before.digest, before.generation)
+    with EmbeddedStore(tmp_path / "shards" / after.folder).read(Access(frozenset({"hr"}), unlabelled=False)) as reader:
+        assert [info.id for info in reader.documents()] == ["a.md"]
+
+
+def test_what_was_embedded_before_labels_changed_is_written_with_the_new_ones(tmp_path: Path) -> None:
+    folder = write_files(tmp_path / "corpus", {"a.md": "Sow at 2.5 cm."})
+    place = open_location(tmp_path / "shards")
+    kept = all_of(folder, place).kept
+    write_files(folder, {"corpus.yaml": "documents:\n- match: '**'\n  access: hr\n"})
+
+    again = read_and_embedded(place, [group(folder, 0, shards=1, kept=kept)], shards=1, kept=kept)
+
+    assert again.parts == ()
+    assert labels_in(place, shard_of(place, again, 0, shards=1).entry) == {"a.md": ("hr",)}

@@ -23,11 +23,15 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedStore:
 
 
 def test_a_node_that_is_killed_costs_no_answer(one: EmbeddedStore, tmp_path: Path, cluster: ThreeNodes) -> None:
-    """Only what was on its way through it is sent again. Another service is refused meanwhile, and ends nothing."""
+    """Only what was on its way through it is sent again. Another service is refused meanwhile, and ends nothing.
+
+    What an earlier command has left that was killed is ended first.
+    """
     place = tmp_path / "shards"
     shards_of(one, place, shards=2)
     expected = {question: plain(Quoth(one, HASH).ask(question), notes=True) for question in QUESTIONS}
     options = ("--address", cluster.address, "--replicas", "2", "--shard-seconds", "5")
+    _serve_and_be_killed(place, tmp_path, *options[:2])
     with served(place, tmp_path, *options) as service:
         again = start("serve", "--cluster", place, "--no-auth", *options[:2], variables=VARIABLES)
         answers: list[tuple[str, str]] = []
@@ -44,6 +48,13 @@ def test_a_node_that_is_killed_costs_no_answer(one: EmbeddedStore, tmp_path: Pat
         assert len(whole) > 40
         assert len(repeated) <= 2 * len(cluster.nodes()), repeated  # each node that listens may have had one under way
         wait_for_answers(service, expected)
+
+
+def _serve_and_be_killed(place: Path, state: Path, *options: str) -> None:
+    with pytest.raises(AssertionError), served(place, state, *options) as service:  # it did not end as it should
+        service.program.kill()
+        service.program.wait()
+        assert service.ask(QUESTIONS[0]).status_code == 200  # the cluster serves on, without anybody to end it
 
 
 def _with_a_shard(cluster: ThreeNodes) -> int:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from quoth.cluster import embedded_batches as batches
 from quoth.cluster.embedded_batches import EmbeddedBatch, IngestTarget, PendingBatch, PendingRun, SentenceRun
 from quoth.cluster.ray_session import native_stderr_silenced
-from quoth.documents.changes import FileReader, changed_file, extract_text
+from quoth.documents.changes import FileReader, changed_file, extract_text, unchanged_labels
 from quoth.documents.files import SourceFile
-from quoth.documents.split_document import ExtractedFile, split_document
+from quoth.documents.split_document import ExtractedFile, labels_in, split_document
 from quoth.documents.worker.pool import Extraction
 from quoth.errors import ClusterFault, QuothError, UnreadableFile
 from quoth.wiring import open_embedder
@@ -30,12 +30,15 @@ progress."""
 class FileToRead:
     """A file, the fingerprint of its document in the index, and what is not embedded; see `EmbeddedRuns.missing`.
 
+    `stated` are the labels that its files stated when it was indexed.
+
     A file that only moved with its folder counts as unchanged: the index keeps the folder that it was read from.
     """
 
     file: SourceFile
     indexed: str | None
     missing: Mapping[str, frozenset[int]]
+    stated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +51,17 @@ class FileGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """What became of a group of files. `changed` holds ids with fingerprints, `refused` ids with errors."""
+    """What became of a group of files. `changed` holds ids with fingerprints, `refused` ids with errors.
+
+    `labels` holds ids with the labels that the files state: of each changed document, and of each unchanged one whose
+    files stated others before. A batch that was embedded earlier may hold older ones.
+    """
 
     files: int
     unchanged: int
     changed: tuple[tuple[str, str], ...]
     refused: tuple[tuple[str, UnreadableFile], ...]
+    labels: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 PipelineResult = GroupReport | EmbeddedBatch | QuothError
@@ -80,6 +88,7 @@ class ReadFiles:
         unchanged: list[str] = []
         changed: list[tuple[str, str]] = []
         refused: list[tuple[str, UnreadableFile]] = []
+        labels: list[tuple[str, tuple[str, ...]]] = []
 
         def runs() -> Iterator[PendingRun]:
             for wanted in group.files:
@@ -87,17 +96,24 @@ class ReadFiles:
                 try:
                     opened = self._files.open(wanted.file)
                     if opened.fingerprint == wanted.indexed:
+                        stated = unchanged_labels(opened, wanted.stated, self._extraction)
+                        if stated != wanted.stated:
+                            labels.append((doc_id, stated))
                         unchanged.append(doc_id)
                         continue
                     missing = wanted.missing.get(opened.fingerprint)
                     if missing != frozenset():  # an earlier run has not embedded all of it
-                        yield from self._runs(extract_text(opened, self._extraction), missing)
+                        extracted = extract_text(opened, self._extraction)
+                        yield from self._runs(extracted, missing)
+                        labels.append((doc_id, labels_in(extracted)))
+                    else:
+                        labels.append((doc_id, unchanged_labels(opened, (), self._extraction)))
                     changed.append((doc_id, opened.fingerprint))
                 except UnreadableFile as error:
                     refused.append((doc_id, error))
 
         yield from _in_batches(group.shard, runs())
-        yield GroupReport(len(group.files), len(unchanged), tuple(changed), tuple(refused))
+        yield GroupReport(len(group.files), len(unchanged), tuple(changed), tuple(refused), tuple(labels))
 
     def _runs(self, file: ExtractedFile, missing: frozenset[int] | None) -> Iterator[PendingRun]:
         """Yield the runs that are missing; None means all."""

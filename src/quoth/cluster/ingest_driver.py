@@ -189,11 +189,13 @@ class _IngestRun:
         self._earlier: list[EmbeddedBatch] = []
         self._changed: dict[str, str] = {}
         """The fingerprints of the documents to write, by id."""
+        self._labels: dict[str, tuple[str, ...]] = {}
+        """The labels that the files of documents state, of those to write and of those that stated others before."""
 
     @property
     def changed(self) -> bool:
         """Whether any shard must be written."""
-        return bool(self._changed or self._outcomes.leaving or self._profile_changed)
+        return bool(self._changed or self._labels or self._outcomes.leaving or self._profile_changed)
 
     def read(self) -> None:
         """Have every file read and new text embedded. Publishes nothing."""
@@ -204,6 +206,9 @@ class _IngestRun:
             if self._profile_changed and doc_id in self._published.stored:
                 raise unread_under_new_profile(error)
             self._outcomes.refuse(error, doc_id=doc_id)
+        self._outcomes.labels |= {
+            doc_id: labels for doc_id, labels in sorted(self._labels.items()) if doc_id not in self._changed
+        }
         for doc_id in sorted(self._changed):
             self._outcomes.take(self._embedded.file(doc_id, self._changed[doc_id]))
         if self._published.manifest is None and not self._changed:
@@ -243,7 +248,8 @@ class _IngestRun:
         )
         manifest.check(location.uri, cluster, infos)
         still_held()
-        manifest.write(location, cluster, over=before.version)
+        with manifest.publishing(location):
+            manifest.write(location, cluster, over=before.version)
         self.clean_work({doc_id: stored for listing in listings for doc_id, stored in listing.items()})
         _remove_old(location, keep={shard.entry.folder for shard in (*shards, *before.shards)})
         return self.report(cluster.info, shards)
@@ -281,7 +287,8 @@ class _IngestRun:
             # A name that is not Unicode cannot be hashed; the reader refuses it.
             shard = assign(file.doc_id.encode(errors="replace").decode(), self._target.shards)
             missing = self._embedded.missing(file.doc_id)
-            by_shard[shard].append(FileToRead(file, indexed.fingerprint if indexed else None, missing))
+            fingerprint, stated = (indexed.fingerprint, indexed.stated_access) if indexed else (None, ())
+            by_shard[shard].append(FileToRead(file, fingerprint, missing, stated))
         most = max(1, min(_MOST_FILES, math.ceil(len(self._corpus.files) / (4 * workers))))
         for shard, files in sorted(by_shard.items()):
             for start in range(0, len(files), most):
@@ -307,6 +314,7 @@ class _IngestRun:
                         files += result.files
                         self._outcomes.unchanged += result.unchanged
                         self._changed.update(result.changed)
+                        self._labels.update(result.labels)
                         refused.update(result.refused)
                         self._notify("reading", files, len(self._corpus.files))
         return refused
@@ -316,15 +324,18 @@ class _IngestRun:
         shards, published = self._target.shards, self._published.shards
         changed: dict[int, dict[str, str]] = defaultdict(dict)
         remove: dict[int, list[str]] = defaultdict(list)
+        labels: dict[int, dict[str, tuple[str, ...]]] = defaultdict(dict)
+        for doc_id, stated in sorted(self._labels.items()):
+            labels[assign(doc_id, shards)][doc_id] = stated
         for doc_id, fingerprint in self._changed.items():
             changed[assign(doc_id, shards)][doc_id] = fingerprint
         for doc_id in self._outcomes.leaving:
             remove[assign(doc_id, shards)].append(doc_id)
         for number in range(shards):
             before = published[number].entry if published else None
-            if before is None or self._profile_changed or changed[number] or remove[number]:
+            if before is None or self._profile_changed or changed[number] or remove[number] or labels[number]:
                 documents = self._embedded.documents(changed[number])
-                yield ShardPlan(number, before, documents, tuple(sorted(remove[number])))
+                yield ShardPlan(number, before, documents, tuple(sorted(remove[number])), labels[number])
 
 
 def _check_gpus(wanted: float) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import platform
+import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +27,8 @@ _NODE_SECONDS = 60.0
 """A node's first process starts within seconds, and within a minute on a busy node."""
 _LONG_WAIT_SECONDS = 60.0
 _STDERR = 2
+_OURS = "quoth.lock"
+"""A file in the folder of a session that we started, locked for as long as we live."""
 _QUIET: Mapping[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
 _log = logging.getLogger(__name__)
 
@@ -212,7 +216,7 @@ def _start(ray: Any) -> None:  # noqa: ANN401 - a module
     for is_last in (False, False, True):
         try:
             with native_stderr_silenced():
-                ray.init(address="local", num_cpus=available_cores(), include_dashboard=False, **_QUIET)
+                started = ray.init(address="local", num_cpus=available_cores(), include_dashboard=False, **_QUIET)
         except Exception as error:  # Ray raises a plain one when a process of its own is late
             with native_stderr_silenced():
                 ray.shutdown()
@@ -222,7 +226,27 @@ def _start(ray: Any) -> None:  # noqa: ANN401 - a module
                     hint="Check the room in memory and under /tmp, or give the --address of a cluster.",
                 ) from error
         else:
+            with suppress(OSError):  # it is only about room on the disk
+                _replace_dead_sessions(Path(started.address_info["session_dir"]))
             return
+
+
+def _replace_dead_sessions(own: Path) -> None:
+    """Mark this session as ours, and remove the folders of earlier ones: Ray ends its processes, and keeps each folder.
+
+    The logs of the last session stay until the next one starts. The kernel unlocks the mark of a killed process.
+    """
+    mark = os.open(own / f"{_OURS}.new", os.O_RDWR | os.O_CREAT, 0o600)  # open for as long as this process lives
+    fcntl.flock(mark, fcntl.LOCK_EX)
+    (own / f"{_OURS}.new").rename(own / _OURS)  # only now, so that nobody finds it unlocked
+    for failed in set(own.parent.glob(f"session_*_{os.getpid()}")) - {own}:  # a start that came too late
+        shutil.rmtree(failed)
+    for other in own.parent.glob(f"session_*/{_OURS}"):
+        if other.parent.is_symlink() or other.parent == own:
+            continue
+        with suppress(OSError), other.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(other.parent)
 
 
 def _join(ray: Any, address: str) -> None:  # noqa: ANN401 - a module

@@ -8,12 +8,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from quoth.errors import IndexFault, ShardLost
 from quoth.language.stems import word_languages
 from quoth.protocols import Neighbours, Reader
+from quoth.stores.embedded.visible_documents import narrowed
 from quoth.stores.query_terms import Variant, variants
 from quoth.stores.sharded import bm25
 from quoth.stores.sharded.cluster_manifest import ClusterManifest, ShardEntry
@@ -21,11 +23,14 @@ from quoth.stores.sharded.shard_protocol import (
     ChosenSentence,
     QueryWeights,
     ScoredHit,
+    ShardAccess,
     ShardHits,
     ShardQuery,
     shard_name,
 )
+from quoth.stores.sharded.visible_reader import ShardView
 from quoth.types import (
+    Access,
     Candidates,
     Document,
     DocumentInfo,
@@ -36,6 +41,7 @@ from quoth.types import (
     Query,
     Sentence,
     ShardState,
+    Span,
     Vectors,
 )
 
@@ -163,7 +169,21 @@ class RemoteShard:
         self._number = number
         self._transport = transport
         self._cache = cache
+        self.limited: ShardAccess | None = None
+        """Limits every call; None asks for everything."""
         self.reader: Reader = RemoteReader(self, cluster.info)
+
+    def seen_by(self, access: Access) -> RemoteShard:
+        """Return this shard as limited `access` sees it. The host is asked for the labels that are in force now."""
+        revision, labels = self.call("labels")
+        seen = copy(self)
+        seen.limited = ShardAccess(narrowed(access, labels), revision)
+        seen.reader = RemoteReader(seen, self.reader.info)
+        return seen
+
+    def view(self) -> ShardView:
+        """Return what a limited shard holds."""
+        return cast("ShardView", self.call("view"))
 
     def held(self, variants: Sequence[Variant]) -> tuple[int, ...]:
         return self.counts((), variants)[1]
@@ -183,6 +203,8 @@ class RemoteShard:
 
     def call(self, method: str, *args: object) -> Any:  # noqa: ANN401 - as the method gives
         """Call the shard. A shard that refuses counts as lost: it cannot take part in an answer."""
+        if self.limited is not None:
+            method, args = "limited", (self.limited, method, args)
         try:
             reply = self._transport(self._number, self.entry, method, args)
         except IndexFault as fault:
@@ -193,7 +215,7 @@ class RemoteShard:
 
     def cached(self, kind: str, keys: Sequence[Hashable], fetch: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
         """Return a value for each key. `fetch` gets those that are not cached, and returns their values in order."""
-        values = {key: self._cache.get((kind, self._number, key)) for key in keys}
+        values = {key: self._cache.get((kind, self._number, self.limited, key)) for key in keys}
         if new := [key for key, value in values.items() if value is None]:
             for key, value in zip(new, fetch(new), strict=True):
                 values[key] = value
@@ -202,7 +224,7 @@ class RemoteShard:
         return [values[key] for key in keys]
 
     def remember(self, kind: str, key: Hashable, value: object) -> None:
-        self._cache.put((kind, self._number, key), value, size=_size(value))
+        self._cache.put((kind, self._number, self.limited, key), value, size=_size(value))
 
     def counts(
         self, terms: Sequence[tuple[Variant, ...]], variants: Sequence[Variant]
@@ -256,8 +278,8 @@ class RemoteReader:
         listed = self._shard.cached("listed", list(dict.fromkeys(ids)), fetch)
         return tuple(sorted((info for several in listed for info in several), key=lambda info: info.id))
 
-    def sentences(self, doc_id: str) -> Iterator[Sentence]:
-        return iter(self._shard.call("sentences", doc_id))
+    def sentences(self, doc_id: str, near: Span | None = None) -> Iterator[Sentence]:
+        return iter(self._shard.call("sentences", doc_id, near))
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
         return cast("tuple[Passage, ...]", self._one("passages", doc_id))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -17,29 +17,33 @@ from pathlib import Path
 from typing import TypeVar
 
 from quoth.cluster.remote_shard import RemoteShard, ReplyCache, Transport
-from quoth.errors import IndexFault, QuothError, ShardLost, ShardMissing
+from quoth.errors import IndexFault, IndexUnwritable, QuothError, ShardLost, ShardMissing
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.sharded import ShardedStore
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ClusterManifest
 from quoth.stores.sharded.sharded_reader import ShardedReader
-from quoth.types import ShardState
+from quoth.stores.sharded.visible_reader import VisibleWhole, visible_whole
+from quoth.types import EVERYTHING, Access, ShardState
 
 _T = TypeVar("_T")
 _AGAIN_SECONDS = 5.0
 """A generation that could not be opened is tried again after this time."""
 _CACHE_BYTES = 256 * 2**20
+_WHOLE = 2_000
+"""Bytes that the description of what is visible takes in the cache, roughly."""
 _MOST_THREADS = 256
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Generation:
-    """A generation of the index, and its shards."""
+    """A generation of the index, its shards, and the cache of what they reply."""
 
     cluster: ClusterManifest
     version: str
     shards: tuple[RemoteShard, ...]
+    cache: ReplyCache
 
 
 class RemoteStore(ShardedStore):
@@ -76,12 +80,13 @@ class RemoteStore(ShardedStore):
         """A message for operators when the published generation may not be in service; empty if it is."""
 
     @contextmanager
-    def read(self) -> Iterator[ShardedReader]:
+    def read(self, access: Access = EVERYTHING) -> Iterator[ShardedReader]:
         serving = self._current()
-        shards = [shard if self._strict or shard.health.lost_at is None else None for shard in serving.shards]
+        if access.labels is not None:
+            yield self._limited(serving, access)
+            return
+        shards = self._answering(serving)
         entries = [shard.entry for shard in shards if shard is not None]
-        if not entries:
-            raise ShardMissing("every shard", serving.shards[0].health.why)
         evidence = sum(entry.evidence for entry in entries)
         held = replace(  # the counts are of the shards that answer; the digest is of what was published
             serving.cluster.info,
@@ -96,6 +101,57 @@ class RemoteStore(ShardedStore):
             partitions=self._layout.partitions(evidence),
             each=self._at_once,
         )
+
+    def relabel(self, labels: Mapping[str, Collection[str]]) -> None:
+        why, _ = self._unwritable
+        hint = "Use quoth access set with the folder of the index: the cluster follows within seconds."
+        raise IndexUnwritable(f"the index at {self._location.uri} {why}", hint=hint)
+
+    def _answering(self, serving: _Generation, lost: Collection[str] = ()) -> list[RemoteShard | None]:
+        """Return the shards, None for each that does not answer or is `lost`; `ShardMissing` if none is left."""
+        shards = [
+            shard if self._strict or (shard.health.lost_at is None and shard.health.name not in lost) else None
+            for shard in serving.shards
+        ]
+        if not any(shards):
+            raise ShardMissing("every shard", serving.shards[0].health.why)
+        return shards
+
+    def _limited(self, serving: _Generation, access: Access) -> ShardedReader:
+        """Return what `access` sees of the shards that answer, described as an index of just that."""
+        lost: set[str] = set()
+        while True:
+            shards = self._answering(serving, lost)
+            try:
+                return self._visible(serving, shards, access)
+            except ShardLost as error:
+                if self._strict:
+                    raise
+                lost.add(error.shard)
+
+    def _visible(self, serving: _Generation, shards: Sequence[RemoteShard | None], access: Access) -> ShardedReader:
+        # One call to each shard before any question: so a label that is taken back holds from this question on.
+        seen = self._at_once_each(shards, lambda shard: shard.seen_by(access))
+        key = "whole", tuple(shard and shard.limited for shard in seen)
+        whole: VisibleWhole | None = serving.cache.get(key)
+        if whole is None:
+            views = self._at_once_each(seen, RemoteShard.view)
+            whole = visible_whole([view for view in views if view is not None], serving.cluster.info)
+            serving.cache.put(key, whole, size=_WHOLE)
+        return ShardedReader(
+            seen,
+            whole.info,
+            evidence=whole.evidence,
+            terms=whole.terms,
+            partitions=self._layout.partitions(whole.evidence),
+            each=self._at_once,
+        )
+
+    def _at_once_each(self, shards: Sequence[RemoteShard | None], ask: Callable[[RemoteShard], _T]) -> list[_T | None]:
+        """Call every shard that is there; the replies have the places of the shards."""
+        present = {number: shard for number, shard in enumerate(shards) if shard is not None}
+        replies = dict(zip(present, self._at_once(lambda number: ask(present[number]), list(present)), strict=True))
+        return [replies.get(number) for number in range(len(shards))]
 
     def close(self) -> None:
         with self._lock:
@@ -177,7 +233,7 @@ class RemoteStore(ShardedStore):
             RemoteShard(number, cluster, transport=self._transport, cache=cache)
             for number in range(len(cluster.shards))
         )
-        return _Generation(cluster, version, shards)
+        return _Generation(cluster, version, shards, cache)
 
     def _open_shards(self, serving: _Generation, *, seconds: float | None) -> list[Future[None]]:
         """Have every shard opened by its host, and wait at most so long. Threads that no question needs go on."""

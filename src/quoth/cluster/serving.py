@@ -51,6 +51,8 @@ _HEALTH_CHECK_SECONDS, _HUNG_SECONDS = 5.0, 10.0
 _SENTENCE_BYTES = 1_300
 """Memory that a shard takes for each sentence, roughly; docs/scale.md has the measurements."""
 _APP = "quoth"
+_SERVING_JOB = "quoth-serving-job"
+"""The key under which the cluster keeps the id of the job that serves, which is a command of ours."""
 _LISTEN_SECONDS = 60.0
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound
 """Addresses that stand for all interfaces of a machine, and the one to connect to instead."""
@@ -211,7 +213,7 @@ def checked(plan: ServeOptions) -> ClusterManifest:
 
 
 def check_running(host: str, port: int) -> int | None:
-    """Return the port of a Serve that runs already, or None.
+    """Return the port of a Serve that runs already, or None. What a command that was killed has left is ended first.
 
     Raises `ClusterFault` if that listens elsewhere, or serves an index already.
     """
@@ -221,6 +223,9 @@ def check_running(host: str, port: int) -> int | None:
     client = _get_global_client(raise_if_no_controller_running=False)
     if client is None:
         return None
+    if _APP in serve.status().applications and _is_abandoned():
+        _take_away(with_serve=True)
+        return check_running(host, port)
     if _APP in serve.status().applications:
         raise ClusterFault(
             "an index is served on this cluster already",
@@ -254,6 +259,7 @@ def deployed(
                 http_options={"host": host, "port": port},
                 logging_config={"enable_access_log": False, "log_level": "WARNING"},
             )
+        _sign()
         try:
             serve.run(application(serving), name=_APP, route_prefix="/")
         except (RuntimeError, RayServeException) as error:  # a replica that cannot start, or a path that is taken
@@ -265,11 +271,36 @@ def deployed(
         _check_listening(host, port)
         yield
     finally:
-        applications = set(serve.status().applications)
-        if not ran and applications <= {_APP}:
-            serve.shutdown()  # type: ignore[no-untyped-call]
-        elif _APP in applications:
-            serve.delete(_APP)
+        _take_away(with_serve=not ran)
+
+
+def _take_away(*, with_serve: bool) -> None:
+    """End the application, and Serve with it where nothing else is served."""
+    from ray import serve
+
+    applications = set(serve.status().applications)
+    if with_serve and applications <= {_APP}:
+        serve.shutdown()  # type: ignore[no-untyped-call]
+    elif _APP in applications:
+        serve.delete(_APP)
+
+
+def _sign() -> None:
+    """Note in the cluster which command serves: deployments outlive one that is killed."""
+    import ray
+    from ray.experimental.internal_kv import _internal_kv_put
+
+    _internal_kv_put(_SERVING_JOB, ray.get_runtime_context().get_job_id(), overwrite=True)
+
+
+def _is_abandoned() -> bool:
+    """Return whether the command that serves is gone. What a Serve config deployed has no command, and is not."""
+    from ray._private.state import jobs  # the public way needs the dashboard
+    from ray.experimental.internal_kv import _internal_kv_get
+
+    serving = _internal_kv_get(_SERVING_JOB)
+    known: list[dict[str, Any]] = jobs()  # type: ignore[no-untyped-call]
+    return serving is not None and any(job["JobID"] == serving.decode() and job["IsDead"] for job in known)
 
 
 def _check_listening(host: str, port: int) -> None:

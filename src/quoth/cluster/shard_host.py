@@ -10,28 +10,32 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from quoth.errors import IndexDamaged, IndexMismatch, NoIndex, QuothError
+from quoth.errors import IndexDamaged, IndexMismatch, LabelsUnsupported, NoIndex, QuothError
 from quoth.protocols import Neighbours
 from quoth.settings import StoreSettings
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.embedded.embedded_store import EmbeddedReader
+from quoth.stores.embedded.embedded_reader import EmbeddedReader
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.locations import open_location
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ShardEntry
 from quoth.stores.sharded.local_shard import LocalShard
+from quoth.stores.sharded.shard_protocol import ShardAccess
 from quoth.stores.sharded.sharded_store import ShardCopy, fetch_shard
-from quoth.types import Document, Sentence
+from quoth.stores.sharded.visible_reader import shard_view
+from quoth.types import EVERYTHING, Access, Document, Sentence
 from quoth.wiring import default_cache_dir
 
-Version: TypeAlias = tuple[str, int, str]
-"""The folder, generation and digest of a shard."""
+Version: TypeAlias = tuple[str, int, str, int]
+"""The folder, generation and digest of a shard, and the revision of the labels that were set since it was written."""
 
+_NOBODY = Access(frozenset(), unlabelled=False)
 _IDLE_SECONDS = 300.0
 """How long an unused shard stays open after it was replaced: questions may still be running on it."""
 _AGAIN_SECONDS = 5.0
 """A damaged shard is opened again after this time at the earliest, and after twice the time that opening it took."""
 _BACK, _AHEAD = 2, 3
+_MOST_REVISIONS = 8
 _SHORT_TEXT = 64 * 2**10
 _SMALLEST_PARTITION = 4096
 """The smallest partition of an index, as every store has it by default."""
@@ -39,10 +43,13 @@ _SMALLEST_PARTITION = 4096
 
 @dataclass(slots=True)
 class _HostedShard:
-    """A shard, if it is open. `fault` is why it could not be opened last, and `retry_at` when to try again."""
+    """A shard, if it is open. `fault` is why it could not be opened last, and `retry_at` when to try again.
 
-    entry: ShardEntry
+    `entries` are its entries by the revision of their labels, the newest last.
+    """
+
     used: float
+    entries: dict[int, ShardEntry] = field(default_factory=dict)
     opened: tuple[EmbeddedStore, ShardCopy] | None = None
     fault: Exception | None = None
     retry_at: float = 0.0
@@ -54,7 +61,12 @@ class _HostedShard:
 
 
 def version_of(entry: ShardEntry) -> Version:
-    return entry.folder, entry.generation, entry.digest
+    return entry.folder, entry.generation, entry.digest, entry.labels.revision
+
+
+def _files_of(version: Version) -> tuple[str, int, str]:
+    """Return what tells the files of a shard from others: new labels do not open it again."""
+    return version[:3]
 
 
 def layout_of(settings: StoreSettings) -> Layout:
@@ -73,16 +85,31 @@ class ShardHost:
         self._cache = cache or default_cache_dir()
         self._layout = layout
         self._lock = threading.Lock()
-        self._shards: dict[Version, _HostedShard] = {}
+        self._shards: dict[tuple[str, int, str], _HostedShard] = {}
 
     def call(self, entry: ShardEntry, method: str, args: Sequence[Any]) -> Any:  # noqa: ANN401 - as the method gives
-        """Return what `Shard` or `Reader` would; raise `IndexFault` if the shard does not match its entry."""
+        """Return what `Shard` or `Reader` would; raise `IndexFault` if the shard does not match its entry.
+
+        The method `limited` carries another one that reads as somebody with limited access. An earlier version does
+        not know it, so it refuses where it would ignore an argument.
+        """
+        access, revision = EVERYTHING, None
+        if method == "limited":
+            limited, method, args = args
+            access, revision = _checked(limited, method)
+        elif method == "labels":
+            access = _NOBODY  # the labels of all documents are read, and kept
         store, _copy = self._opened(entry)  # the copy lasts as long as this value
-        with suppress(NoIndex), store.read() as reader:
+        with suppress(NoIndex), store.read_part(access, entry.labels) as reader:
             if (reader.info.generation, reader.info.digest) != (entry.generation, entry.digest):
                 raise IndexMismatch(
                     f"the shard {entry.folder} of the index at {self._place.uri} was changed after it was published",
                     hint=manifest.PUBLISH,
+                )
+            if revision is not None and (reader.visible is None or reader.visible.labelled.revision != revision):
+                raise IndexMismatch(
+                    f"labels in the shard {entry.folder} of the index at {self._place.uri} were changed meanwhile",
+                    hint="Ask again.",
                 )
             return _METHODS[method](LocalShard(reader, entry.terms), reader, *args)
         raise IndexDamaged(
@@ -92,8 +119,8 @@ class ShardHost:
     def entry(self, version: Version) -> ShardEntry | None:
         """Return the entry of a shard that is open here; None if it is not."""
         with self._lock:
-            shard = self._shards.get(version)
-        return shard.entry if shard is not None and shard.opened is not None else None
+            shard = self._shards.get(_files_of(version))
+            return shard.entries.get(version[-1]) if shard is not None and shard.opened is not None else None
 
     def check(self) -> None:
         """Raise `IndexFault` if shards are open and none of them can be read. Opens nothing."""
@@ -111,7 +138,7 @@ class ShardHost:
 
     def close_idle(self, keep: Collection[ShardEntry]) -> bool:
         """Close the shards that are not in `keep` and were not used for a while; return whether there were any."""
-        keep_versions = {version_of(entry) for entry in keep}
+        keep_versions = {_files_of(version_of(entry)) for entry in keep}
         before = time.monotonic() - _IDLE_SECONDS
         with self._lock:
             idle = [
@@ -134,8 +161,12 @@ class ShardHost:
         """Return the open shard. One thread opens it, perhaps for minutes, and the others wait; other shards answer."""
         with self._lock:
             began = time.monotonic()
-            shard = self._shards.setdefault(version_of(entry), _HostedShard(entry, began))
+            version = version_of(entry)
+            shard = self._shards.setdefault(_files_of(version), _HostedShard(began))
             shard.used = began
+            shard.entries[version[-1]] = entry
+            if len(shard.entries) > _MOST_REVISIONS:
+                del shard.entries[min(shard.entries)]
         fault = shard.fault
         with shard.opening:
             # Comparing all files of a damaged shard again would cost much, and tell nothing.
@@ -152,6 +183,22 @@ class ShardHost:
                     raise
                 shard.fault = None
             return shard.opened
+
+
+def _checked(limited: object, method: str) -> tuple[Access, int]:
+    """Return the access and the revision of a limited call; refuse what is no limit."""
+    if isinstance(limited, ShardAccess) and limited.access.labels is not None and method in _LIMITED:
+        return limited.access, limited.revision
+    raise LabelsUnsupported(
+        f"a shard does not answer '{method}' for limited access", hint="Run the same version of Quoth on every node."
+    )
+
+
+def _label_state(reader: EmbeddedReader) -> tuple[int, frozenset[str]]:
+    """Return the revision of the labels, and every label that a document has."""
+    if reader.visible is None:
+        raise LabelsUnsupported("the labels of a shard were not read", hint="Please report this.")
+    return reader.visible.labelled.revision, reader.visible.labelled.labels
 
 
 def _around(
@@ -178,6 +225,8 @@ def _around(
 _METHODS: Mapping[str, Callable[..., Any]] = {
     "info": lambda _, reader: reader.info,
     "ping": lambda _, reader: None,
+    "labels": lambda _, reader: _label_state(reader),
+    "view": lambda _, reader: shard_view(reader),
     "counts": lambda shard, _, terms, variants: (shard.holding(terms), shard.held(variants)),
     "search": lambda shard, _, query: shard.search(query),
     "scores": lambda shard, _, weights, rows, partitions: shard.scores(weights, rows, partitions=partitions),
@@ -185,10 +234,13 @@ _METHODS: Mapping[str, Callable[..., Any]] = {
     "document": lambda _, reader, doc_id: reader.document(doc_id),
     "texts": lambda _, reader, ids: list(reader.texts(ids)),
     "documents": lambda _, reader, ids: reader.documents(ids),
-    "sentences": lambda _, reader, doc_id: tuple(reader.sentences(doc_id)),
+    "sentences": lambda _, reader, doc_id, near: tuple(reader.sentences(doc_id, near)),
     "passages": lambda _, reader, doc_id: reader.passages(doc_id),
     "page": lambda _, reader, doc_id, number: reader.page(doc_id, number),
     "around": lambda _, reader, sentences: _around(reader, sentences),
     "vectors": lambda _, reader, doc_id: reader.vectors(doc_id),
 }
 """The calls that other processes may make: a fixed list, never the name of an attribute."""
+
+_LIMITED = _METHODS.keys() - {"info", "ping", "labels"}
+"""What somebody with limited access may be answered."""

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -33,17 +33,21 @@ from quoth.stores.locations import FileDigest, Location, VersionConflict, digest
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import PUBLISH, ShardEntry, replaced_of
 from quoth.stores.sharded.sharded_store import missing_file
-from quoth.types import IndexInfo, ModelIdentity, QuestionTokens, Vectors
+from quoth.types import IndexInfo, ModelIdentity, QuestionTokens, SplitDocument, Vectors
 
 
 @dataclass(frozen=True, slots=True)
 class ShardPlan:
-    """How to write a shard. `before` is its previous version; `documents` are in the order of the batches."""
+    """How to write a shard. `before` is its previous version; `documents` are in the order of the batches.
+
+    `labels` are those that files state now, of documents to write and of others.
+    """
 
     number: int
     before: ShardEntry | None
     documents: tuple[DocumentRuns, ...]
     remove: tuple[str, ...]
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +117,24 @@ def _write_index(target: IngestTarget, plan: ShardPlan, folder: Path) -> dict[st
     def runs_of(name: str, file: FileDigest) -> tuple[EmbeddedRun, ...]:
         return batches.read(target.location, name, file, target.model)
 
+    def labelled(split: SplitDocument) -> SplitDocument:
+        return replace(split, access=plan.labels.get(split.document.id, split.access))
+
     def run_at(batch: EmbeddedBatch, index: int) -> EmbeddedRun:
         return runs_of(batch.name, batch.file)[index]
 
     first_runs = (run_at(*document.runs[0]) for document in plan.documents)
     runs = (run_at(*place) for document in plan.documents for place in document.runs)
     with closing(EmbeddedStore(folder, faiss_threshold=target.settings.store.faiss_threshold)) as store:
+        if plan.before is not None and plan.before.labels.labels:
+            store.relabel(plan.before.labels.labels)
         info = store.write(
-            (split_document(batches.unpack_document(run.document), target.profile) for run in first_runs),
+            (labelled(split_document(batches.unpack_document(run.document), target.profile)) for run in first_runs),
             remove=plan.remove,
             embedder=PrecomputedEmbedder(target.model, runs),
             profile=(target.profile.name, target.profile.source),
             progress=None,
+            labels=plan.labels,
         )
         with store.read() as reader:
             superseded = checked_supersessions(reader)
@@ -213,7 +223,20 @@ def _move_into_place(location: Location, entry: ShardEntry, home: Path) -> None:
 
 
 def _digest(target: IngestTarget, plan: ShardPlan) -> str:
-    before = plan.before and [plan.before.folder, plan.before.digest]
+    before: list[object] | None = None
+    if plan.before is not None:
+        before = [plan.before.folder, plan.before.digest]
+        if plan.before.labels.labels:
+            before.append(plan.before.labels.revision)
+    labels = sorted(plan.labels.items())
     documents = [[document.doc_id, document.fingerprint] for document in plan.documents]
-    content = [plan.number, before, sorted(documents), sorted(plan.remove), target.profile.name, target.profile.source]
+    content = [
+        plan.number,
+        before,
+        sorted(documents),
+        sorted(plan.remove),
+        labels,
+        target.profile.name,
+        target.profile.source,
+    ]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
