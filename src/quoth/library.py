@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from queue import Queue
@@ -24,7 +25,9 @@ from quoth.protocols import Embedder, Progress, Reader, Store
 from quoth.search.engine import Engine, Stage, silent
 from quoth.settings import CalibrationSettings, Settings
 from quoth.types import (
+    EVERYTHING,
     NO_FILTERS,
+    Access,
     AskResult,
     Box,
     Document,
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
+_ANSWERING = "quoth.answer.ask"
 
 
 class Quoth:
@@ -69,8 +73,8 @@ class Quoth:
     def __init__(self, store: Store, overrides: Overrides) -> None:
         self._store = store
         self._overrides = overrides
-        self._engine: tuple[str, Engine] | None = None
-        self._engine_lock = threading.Lock()
+        self._access = EVERYTHING
+        self._loaded = _LoadedEngine()
 
     @classmethod
     def open(cls, path: str | Path = ".quoth", *, settings: Mapping[str, object] | None = None) -> Quoth:
@@ -107,6 +111,39 @@ class Quoth:
             _log.warning("refused %s: %s (%s)", refused.path, refused.why, refused.hint)
         return cls.open(index, settings=settings)
 
+    def seen_by(self, access: Access) -> Quoth:
+        """Return this index as somebody with `access` sees it: as if it had never held the other documents.
+
+        It shares the store, the engine and the models, so making one for each request costs nothing. What writes
+        (`remove`, `relabel`) concerns the whole index all the same. Raise `LabelsUnsupported` at the first read where
+        the store cannot do that.
+        """
+        if access == self._access:
+            return self
+        limited = Quoth(self._store, self._overrides)
+        limited._access = access
+        limited._loaded = self._loaded
+        return limited
+
+    def holder_of(self, labels: Iterable[str]) -> Access:
+        """Return the access of somebody who holds `labels`: `access.default` decides on documents without labels."""
+        with self._store.read() as reader:
+            info = reader.info
+        if (engine := self._loaded.found(info)) is not None:
+            settings = engine.settings
+        else:  # without loading a model
+            profile = parse_profile(info.profile_source)
+            settings = self._overrides.over(profile.settings, profile=profile.name)
+        return Access(frozenset(labels), unlabelled=settings.access.default == "open")
+
+    def relabel(self, labels: Mapping[str, Collection[str]]) -> None:
+        """Replace the labels of documents by id, all or none. It holds from the next question on.
+
+        A document keeps them when it is ingested again, until its files state other ones than before. Raise
+        `CorpusError` when there is no such document.
+        """
+        self._store.relabel(labels)
+
     def prepare(self) -> None:
         """Load the model now rather than at the first question. Raise `QuothError` when the settings are wrong."""
         self._engine_for(self.info)
@@ -125,7 +162,9 @@ class Quoth:
         return self._store.location
 
     def size(self) -> int:
-        """Return the size of the index in bytes."""
+        """Return the size of the index in bytes; with limited access, the characters of the documents."""
+        if self._limited:
+            return sum(document.characters for document in self.documents())
         return self._store.size()
 
     def settings(self) -> Settings:
@@ -134,7 +173,7 @@ class Quoth:
 
     def reading(self) -> AbstractContextManager[Reader]:
         """Open one generation of the index, for callers that need more than answers."""
-        return self._store.read()
+        return self._store.read(self._access)
 
     def read(self, work: Callable[[Reader], _Result]) -> _Result:
         """Return the result of `work` on one generation of the index.
@@ -145,7 +184,7 @@ class Quoth:
         lost: set[str] = set()
         while True:
             try:
-                with self._store.read() as reader:
+                with self._store.read(self._access) as reader:
                     return work(reader)
             except ShardLost as error:
                 if error.shard in lost:
@@ -153,14 +192,16 @@ class Quoth:
                 lost.add(error.shard)
 
     def published(self) -> float | None:
-        """Return when the current generation was published, in seconds since 1970; None when that is unknown."""
-        return self._store.published()
+        """Return when the current generation was published, in seconds since 1970; None when that is unknown.
+
+        With limited access it is: the documents that are not seen may have been the reason.
+        """
+        return None if self._limited else self._store.published()
 
     @property
     def loaded(self) -> Engine | None:
         """The engine of the last question; None before the first. Does not read the index."""
-        with self._engine_lock:
-            return self._engine[1] if self._engine else None
+        return self._loaded.engine
 
     def engine(self) -> Engine:
         """Return the engine that answers questions now; load the model if needed."""
@@ -168,7 +209,7 @@ class Quoth:
 
     @property
     def info(self) -> IndexInfo:
-        with self._store.read() as reader:
+        with self._store.read(self._access) as reader:
             return reader.info
 
     def ask(
@@ -190,10 +231,18 @@ class Quoth:
         done: Stage = silent,
     ) -> AskResult:
         """Return the outcome with a trace of every stage. Call `done` with the name of each finished stage."""
-        from quoth.answer.ask import ask  # reading documents does not need it
-
         asked = _question(question, filters, (previous,) if isinstance(previous, str) else tuple(previous))
-        return self.read(lambda reader: ask(asked, reader=reader, engine=self._engine_for(reader.info), done=done))
+        if self.loaded is None:
+            # Reading the code takes Python alone, and loading the models hardly any of it: together they take half.
+            threading.Thread(target=import_module, args=(_ANSWERING,), daemon=True).start()
+
+        def answer(reader: Reader) -> AskResult:
+            engine = self._engine_for(reader.info)
+            from quoth.answer.ask import ask  # reading documents does not need it
+
+            return ask(asked, reader=reader, engine=engine, done=done)
+
+        return self.read(answer)
 
     def retrieve(
         self, question: str | Question, *, filters: Filters = NO_FILTERS, most: int | None = None
@@ -215,7 +264,7 @@ class Quoth:
             if most is not None:
                 engine = engine.with_settings(with_value(engine.settings, "context.max", most, source="the call"))
             started = time.perf_counter()
-            return _retrieve(wanted, reader, engine, done), engine, time.perf_counter() - started
+            return _retrieve(wanted, reader, engine, done, limited=self._limited), engine, time.perf_counter() - started
 
         retrieved, engine, taken = self.read(retrieve_timed)
         if (log := open_query_log(engine.settings)) is not None:
@@ -355,10 +404,13 @@ class Quoth:
         return self.read(boxes)
 
     def inspect(self, *, progress: Progress | None = None) -> Inspection:
-        """Return figures of every document, what looks wrong with it, and the files that ingests refused."""
+        """Return figures of every document, what looks wrong with it, and the files that ingests refused.
+
+        With limited access no refused file is named: nobody knows what labels it would have.
+        """
         from quoth.documents.inspection import inspect  # questions do not need it
 
-        refused = self._store.refused_files()
+        refused = () if self._limited else self._store.refused_files()
         return self.read(lambda reader: inspect(reader, refused, progress=progress))
 
     def remove(self, *doc_ids: str) -> IndexInfo:
@@ -367,11 +419,43 @@ class Quoth:
 
         return remove(doc_ids, store=self._store)
 
+    @property
+    def _limited(self) -> bool:
+        return self._access.labels is not None
+
     def _engine_for(self, info: IndexInfo) -> Engine:
-        with self._engine_lock:  # without it, each of the first threads would load the model
-            if self._engine is None or self._engine[0] != info.digest:
-                self._engine = (info.digest, engine_for(info, self._overrides, store=self._store.kind))
-            return self._engine[1]
+        return self._loaded.for_index(info, lambda: engine_for(info, self._overrides, store=self._store.kind))
+
+
+class _LoadedEngine:
+    """The engine of the last question. It depends on the model and the profile of the index, not on its documents."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made_for: object = None
+        self._engine: Engine | None = None
+
+    @property
+    def engine(self) -> Engine | None:
+        with self._lock:
+            return self._engine
+
+    def found(self, info: IndexInfo) -> Engine | None:
+        """Return the engine for an index if it is the last one."""
+        with self._lock:
+            return self._engine if self._made_for == _makers(info) else None
+
+    def for_index(self, info: IndexInfo, load: Callable[[], Engine]) -> Engine:
+        """Return the engine for an index, and `load` it unless it is the last one."""
+        with self._lock:  # without it, each of the first threads would load the model
+            if self._engine is None or self._made_for != _makers(info):
+                self._engine, self._made_for = load(), _makers(info)
+            return self._engine
+
+
+def _makers(info: IndexInfo) -> object:
+    """Return all of an index that an engine depends on."""
+    return info.format, info.model, info.profile_name, info.profile_source
 
 
 def _question(question: str | Question, filters: Filters, previous: tuple[str, ...] = ()) -> Question:
@@ -382,7 +466,7 @@ def _question(question: str | Question, filters: Filters, previous: tuple[str, .
     return question
 
 
-def _retrieve(question: Question, reader: Reader, engine: Engine, done: Stage) -> RetrieveResult:
+def _retrieve(question: Question, reader: Reader, engine: Engine, done: Stage, *, limited: bool) -> RetrieveResult:
     """Return the cached result for the same index, settings and question, or retrieve."""
     from quoth.passages.retrieve import depends_on, is_repeatable, retrieve, still_true  # answers do not need it
 
@@ -390,7 +474,8 @@ def _retrieve(question: Question, reader: Reader, engine: Engine, done: Stage) -
     cache = open_cache(engine.settings.cache) if seconds else None
     if cache is None or reader.missing:  # the cache holds results of the whole index only
         return retrieve(question, reader=reader, engine=engine, done=done)
-    key = cache.key("found", depends_on(question, reader, engine))
+    # Who sees all of the same documents without limits gets their labels, too.
+    key = cache.key("found", depends_on(question, reader, engine) | {"limited": limited})
     cached: RetrieveResult | None = cache.get(key)
     if cached is not None and still_true(cached, reader):
         done("cache")

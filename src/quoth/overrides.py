@@ -17,6 +17,8 @@ from quoth.settings import Settings, setting_keys
 
 NOT_SETTINGS = frozenset({"QUOTH_INDEX", "QUOTH_STORE", "QUOTH_CACHE_DIR", "QUOTH_PROFILE", "QUOTH_LANG"})
 """Variables that begin with `QUOTH_` but are no settings."""
+CORPORA = "corpora"
+"""The section of `quoth.yaml` that names several indexes for one service; it holds no settings of its own."""
 _REMOVED = {"cache.redis_url": "Delete it: each process caches in its own memory; see cache.memory_mb."}
 """Hints for keys that only earlier versions had."""
 _TYPE_NAMES = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
@@ -192,7 +194,8 @@ class Overrides:
     def over(self, profile_settings: Mapping[str, Any], *, profile: str) -> Settings:
         """Return the settings in force under a profile; `profile` names it in errors."""
         settings = with_values(Settings(), profile_settings, source=f"profile '{profile}'")
-        settings = with_values(settings, self.file, source="quoth.yaml")
+        in_file = {name: content for name, content in self.file.items() if name != CORPORA}
+        settings = with_values(settings, in_file, source="quoth.yaml")
         settings = with_strings(settings, self.environment, source="environment")
         return with_strings(settings, self.flags, source="--set")
 

@@ -201,6 +201,13 @@ class LogSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessSettings:
+    """Who sees the documents that have no labels: with `open` everybody, with `closed` only who sees everything."""
+
+    default: str = _one_of("open", "closed", default="open")
+
+
+@dataclass(frozen=True, slots=True)
 class ReceiptsSettings:
     """`watch` is where saved receipts are: an ingest says which of them quote documents that it changed.
 
@@ -229,14 +236,65 @@ class ServiceSettings:
     per_minute: int = _between(0, 10**6, 600)
     max_body_kb: int = _between(1, 10**6, 1_024)
     max_upload_mb: int = _between(1, 10**5, 64)
+    min_kb_per_second: int = _between(0, 10**6, 4)
     max_batch: int = _between(1, 10**6, 1_000)
     max_cells: int = _between(1, 10**9, 20_000)
     uploads: bool = True
+    quota_mb: int = _between(0, 10**9, 0)
+    quota_documents: int = _between(0, 10**9, 0)
+    key_quota_mb: int = _between(0, 10**9, 0)
+    key_quota_documents: int = _between(0, 10**9, 0)
     open_metrics: bool = False
     cors: str = ""
     webhook: str | None = "/webhook/arc-retrieval"
     log_questions: bool = False
     traces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OidcSettings:
+    """An OpenID Connect provider, whose tokens open the service as keys do. Without an `issuer` none do.
+
+    The keys of the provider are found from the `issuer`; the `audience` is the name of this service at the provider.
+    `labels_claim` names the groups of somebody: these are the labels that they hold, or stand for the ones that
+    `labels` gives them. A claim inside another is named with a dot. A `read_scope` of None lets every valid token read.
+    """
+
+    issuer: str | None = None
+    audience: str | None = None
+    labels_claim: str = "groups"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    scope_claim: str = "scope"
+    read_scope: str | None = None
+    write_scope: str = "quoth:write"
+    skew_seconds: float = _between(0, 300, 30.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """A proxy that knows who asks, and says so in headers. They are believed from its `addresses` alone.
+
+    Addresses and networks are separated by blanks; without any, no header is believed. Labels are separated by commas.
+    """
+
+    addresses: str = ""
+    user_header: str = "X-Forwarded-User"
+    labels_header: str = "X-Forwarded-Groups"
+    scope: str = _one_of("read", "write", default="read")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """`reads` writes down who saw which quote of which document, and when, in `reads.jsonl` of the service's state.
+
+    Entries are kept for `days` (0: for ever), and at most `mb` of them. `when_full` is what happens to an answer whose
+    entry cannot be written: it is refused, or it goes on.
+    """
+
+    reads: bool = False
+    when_full: str = _one_of("continue", "refuse", default="continue")
+    days: int = _between(0, 36_500, 365)
+    mb: int = _between(1, 10**7, 1_024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,8 +352,12 @@ class Settings:
     store: StoreSettings = StoreSettings()
     cache: CacheSettings = CacheSettings()
     log: LogSettings = LogSettings()
+    access: AccessSettings = AccessSettings()
     receipts: ReceiptsSettings = ReceiptsSettings()
     service: ServiceSettings = ServiceSettings()
+    oidc: OidcSettings = OidcSettings()
+    proxy: ProxySettings = ProxySettings()
+    audit: AuditSettings = AuditSettings()
     evidence: EvidenceSettings = EvidenceSettings()
     calibration: CalibrationSettings = CalibrationSettings()
 
@@ -303,7 +365,7 @@ class Settings:
     def digest(self) -> str:
         """A short hash of the settings that can change an answer; threads, timeouts, keys and prices are left out."""
         values = asdict(self)
-        for section in ("store", "ingest", "cache", "log", "receipts", "service"):
+        for section in ("store", "ingest", "cache", "log", "access", "receipts", "service", "oidc", "proxy", "audit"):
             del values[section]
         for name in ("threads", "device", "batch_size", "seconds", "question_seconds", "retries", "key_variable"):
             del values["embedding"][name]

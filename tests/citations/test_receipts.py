@@ -172,9 +172,12 @@ def test_a_result_that_was_changed_gets_no_receipt(receipts: Receipts, change: d
         receipts.quoth.receipt(result, day=DAY, program=PROGRAM)
 
 
-def test_what_is_no_result_gets_no_receipt(receipts: Receipts) -> None:
+@pytest.mark.parametrize("other", [{"question_id": 1}, {"\ud800": "half of a character"}])
+def test_what_is_no_result_gets_no_receipt(receipts: Receipts, other: dict[str, Any]) -> None:
+    result = outcome_json(receipts.quoth.ask("How deep should soybeans be planted?"))
+
     with pytest.raises(QuothError, match="no result"):
-        receipts.quoth.receipt({"question_id": 1}, day=DAY, program=PROGRAM)
+        receipts.quoth.receipt(result | other, day=DAY, program=PROGRAM)
 
 
 def _sealed(receipt: dict[str, Any], change: Change) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -736,6 +736,7 @@ class Overtaken(EmbeddedStore):
         profile: tuple[str, str],
         progress: Progress | None,
         refusals: Refusals | None = None,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> IndexInfo:
         super().write((), remove=["a.md"], embedder=embedder, profile=profile, progress=None)
         return super().write(put, remove=remove, embedder=embedder, profile=profile, progress=progress)

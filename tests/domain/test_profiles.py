@@ -233,3 +233,9 @@ def test_a_compound_that_would_move_offsets_is_refused() -> None:
 def test_a_pattern_that_combines_values_is_checked() -> None:
     with pytest.raises(SettingsError, match=r"tags\.crop\.combined_by"):
         parse_profile("name: x\ntags: {crop: {default: other, values: {}, combined_by: ['(']}}\n")
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999}", "(" * 3_000 + ")" * 3_000])
+def test_a_pattern_that_cannot_be_compiled_is_refused(pattern: str) -> None:
+    with pytest.raises(SettingsError, match="is no pattern"):
+        parse_profile(f"name: x\ntags:\n  crop:\n    combined_by: ['{pattern}']\n    values: {{}}\n")

@@ -19,6 +19,7 @@ from quoth.http.document_catalog import DocumentCatalog
 from quoth.mcp.tools import tools_for
 from quoth.output.json_schema import object_schema
 from quoth.output.match_json import FoundJson, MatchCountJson, MatchJson
+from quoth.types import EVERYTHING
 
 from .command_line import PATIENCE, Ran, environment, failed, run, start, write_files
 from .http.serving import opened, plan
@@ -269,7 +270,7 @@ def test_http_says_what_is_wrong_with_a_pattern(client: TestClient, body: dict[s
 
 def test_agents_read_the_words_around_each_match(quoth: Quoth) -> None:
     tool = next(tool for tool in tools_for(quoth, DocumentCatalog(quoth)) if tool.name == "find")
-    found = tool.call({"pattern": "raises", "doc_ids": ["one.md"], "limit": 1})
+    found = tool.call(EVERYTHING, {"pattern": "raises", "doc_ids": ["one.md"], "limit": 1})
 
     Draft202012Validator(tool.output).validate(found)
     [text] = tool.texts(found)

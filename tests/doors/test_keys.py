@@ -52,7 +52,7 @@ def test_list_shows_every_key_and_no_hash(tmp_path: Path) -> None:
     assert "Eskişehir [bold]" in table.lines[1]
     assert [(one["id"], one["scopes"]) for one in listed.objects] == [(first, ["read", "write"]), (second, ["read"])]
     assert [one["revoked"] is None for one in listed.objects] == [False, True]
-    assert set(listed.objects[0]) == {"id", "name", "scopes", "created", "revoked", "per_minute"}
+    assert set(listed.objects[0]) == {"id", "name", "scopes", "created", "revoked", "per_minute", "access"}
     for key in keys_in(tmp_path).all():
         assert key.sha256 not in table.text + listed.text
 
@@ -78,6 +78,23 @@ def test_revoke_says_what_it_did(tmp_path: Path) -> None:
     assert keys_in(tmp_path).holder(token) is None
 
 
+def test_labels_are_given_shown_changed_and_taken_away(tmp_path: Path) -> None:
+    added = run("keys", "add", "web", "--access", "legal", "--access", "board", "--state", tmp_path)
+    key_id = added.text.split("_")[1]
+    table = run("keys", "list", "--state", tmp_path, variables={"COLUMNS": "200"})
+    listed = run("keys", "list", "--json", "--state", tmp_path)
+
+    assert "allows, sees documents without labels and those labelled 'board', 'legal'. " in added.talk
+    assert "board, legal" in table.lines[1]
+    assert listed.objects[0]["access"] == ["board", "legal"]
+    assert "sees every document" in run("keys", "change", key_id, "--access", "*", "--state", tmp_path).talk
+    assert keys_in(tmp_path).all()[0].access == frozenset({"*"})
+    assert "sees documents without labels\n" in run("keys", "change", key_id, "--no-access", "--state", tmp_path).talk
+    assert keys_in(tmp_path).all()[0].access == frozenset()
+    for wrong in ((), ("--access", "board", "--no-access")):
+        assert run("keys", "change", key_id, *wrong, "--state", tmp_path).code == 2
+
+
 def test_the_state_is_a_setting_that_the_option_overrides(tmp_path: Path) -> None:
     (tmp_path / "quoth.yaml").write_text("service: {state: from-file}\n")
     run("keys", "add", "one", folder=tmp_path)
@@ -99,14 +116,15 @@ def test_what_cannot_be_done_is_a_sentence_and_a_hint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("add",), ("add", "web", "--scope", "admin"), ("add", "web", "--per-minute", "-1"), ("revoke",)]
+    "arguments",
+    [(), ("add",), ("add", "web", "--scope", "admin"), ("add", "web", "--per-minute", "-1"), ("revoke",), ("change",)],
 )
 def test_wrong_usage_exits_with_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert run("keys", *arguments, folder=tmp_path).code == 2
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["add", "list", "revoke"])
+@pytest.mark.parametrize("command", ["add", "change", "list", "revoke"])
 def test_the_help_holds_an_example(command: str) -> None:
     ran = run("keys", command, "--help")
 

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from quoth import Quoth
 from quoth.http.document_catalog import DocumentCatalog
 from quoth.mcp.tools import tools_for
+from quoth.types import EVERYTHING
 
 from .command_line import failed, run, write_files
 from .http.serving import opened, plan
@@ -139,6 +140,6 @@ def test_http_takes_regions_among_the_filters(client: TestClient) -> None:
 def test_mcp_takes_regions(index: Path) -> None:
     quoth = Quoth.open(index, settings={"decision.abstain": False, "embedding.model_name": "hash"})
     tools = {tool.name: tool for tool in tools_for(quoth, DocumentCatalog(quoth))}
-    answer = tools["ask"].call({"question": CITED, "regions": ["references"]})
+    answer = tools["ask"].call(EVERYTHING, {"question": CITED, "regions": ["references"]})
 
     assert texts(answer)[0] == GLICK

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.language.entities import entities, mentions, word_occurs
+from quoth.language.entities import _word_pattern, entities, mentions, word_occurs
 from quoth.types import Entity, EntityKind
 
 
@@ -269,3 +269,13 @@ def test_german_nouns_and_words_in_capitals_are_no_names(question: str) -> None:
 def test_names_in_other_languages_and_german_words_in_english_change_nothing() -> None:
     assert [one.text for one in entities("¿Qué se siembra en Sevilla?")] == ["Sevilla"]
     assert [one.text for one in entities("Why did the roses die in Bonn?")] == ["Bonn"]
+
+
+_PIECES = st.sampled_from(
+    ["city", "cities", "italian", "ital", "y", " ", "0", "5", "05", "2019", "1990s", "mar", "-", "ß"]
+)
+
+
+@given(text=st.lists(_PIECES).map("".join), word=_PIECES.filter(str.isalnum), kind=st.sampled_from(EntityKind))
+def test_a_word_is_found_wherever_a_search_for_it_would_find_it(text: str, word: str, kind: EntityKind) -> None:
+    assert word_occurs(text, word, kind) == (_word_pattern(word, kind).search(text) is not None)

@@ -54,4 +54,4 @@ def test_each_term_of_the_log_odds_can_be_told() -> None:
 
     assert MODEL.terms(parts) == {"late": 2.0, "lexical": 0.25}
     assert MODEL.log_odds(parts) == 0.25
-    assert MODEL.mean(parts) == pytest.approx(0.45)
+    assert MODEL.mean_and_log_odds(parts)[0] == pytest.approx(0.45)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -153,6 +154,35 @@ def test_training_takes_up_what_was_written_on_passages(tmp_path: Path) -> None:
     assert [group["answerable"] for group in groups] == [True, False]
 
 
+def test_training_takes_up_what_was_judged_outside_the_passage(tmp_path: Path) -> None:
+    docs = tmp_path / "train" / "doqa" / "docs"
+    docs.mkdir(parents=True)
+    text = "Sow canola 2 cm deep. Roll the field. Store wheat dry. Ann owns the field. The field is wide.\n"
+    (docs / "canola.txt").write_text(text, encoding="utf-8")
+    passage = {"set": "doqa", "doc": "canola.txt", "passage": [0, 37], "asked": [["Who owns the field?"]]}
+    (tmp_path / "written.jsonl").write_text(json.dumps(passage) + "\n", encoding="utf-8")
+    spans = [
+        (text.index(words), text.index(words) + len(words)) for words in ("Ann owns the field.", "The field is wide.")
+    ]
+    answers = [[*spans[0], 1], [*spans[1], 0]]
+    judged = {"set": "doqa", "doc": "canola.txt", "text": "Who owns the field?", "judged": answers}
+    (tmp_path / "judged.jsonl").write_text(json.dumps(judged) + "\n", encoding="utf-8")
+    work = tmp_path / "work"
+    (work / "data").mkdir(parents=True)
+
+    sources = ("--source", tmp_path / "judged.jsonl", "--written", tmp_path / "written.jsonl")
+    python("training/judged.py", "--work", work, "--root", tmp_path / "train", *sources)
+
+    (group,) = [json.loads(line) for line in (work / "data" / "doqa.judged.jsonl").read_text().splitlines()]
+    assert {one["text"]: one["label"] for one in group["candidates"]} == {
+        "Ann owns the field.": 1,
+        "The field is wide.": 0,
+        "Sow canola 2 cm deep.": 0,
+        "Roll the field.": 0,
+    }
+    assert group["gold"] == [["canola.txt", *spans[0]]]
+
+
 def test_what_was_written_on_a_passage_is_answered_within_it() -> None:
     lines = (ROOT / "training" / "written.jsonl").read_text(encoding="utf-8").splitlines()
     for passage in map(json.loads, lines):
@@ -189,8 +219,21 @@ def test_settings_are_timed_side_by_side(tmp_path_factory: pytest.TempPathFactor
     table = python("tools/question_speed.py", index, questions, "--limit", "3").splitlines()
 
     assert [line.split(" | ")[0] for line in table[2:4]] == ["| `rerank.kind=late`", "| `rerank.kind=reader`"]
-    assert table[2].endswith("| 1.00 |")
-    assert table[-1].startswith("3 questions; memory")
+    assert table[2].split(" | ")[3] == table[2].split(" | ")[6] == "1.00"
+    assert table[-1] == "3 questions"
+
+
+def test_two_source_trees_are_timed_by_turns(tmp_path_factory: pytest.TempPathFactory) -> None:
+    index = sample_index("agriculture", tmp_path_factory)
+    questions = EXAMPLES / "agriculture" / "questions.jsonl"
+    before = tmp_path_factory.mktemp("before") / "src"
+    shutil.copytree(ROOT / "src", before, ignore=shutil.ignore_patterns("__pycache__"))
+
+    late = ("--limit", "2", "--compare", "rerank.kind=late")
+    table = python("tools/question_speed.py", index, questions, *late, "--beside", before).splitlines()
+
+    names = [line.split(" | ")[0] for line in table[2:4]]
+    assert names == ["| `rerank.kind=late`", f"| `rerank.kind=late` of {before}"]
 
 
 def small_set(root: Path, name: str) -> None:

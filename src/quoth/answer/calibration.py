@@ -19,7 +19,7 @@ _EDGE = 1e-4
 """Scores nearer to 0 or 1 are moved here, since their log odds would be unbounded."""
 
 _WITHOUT_EFFECT = frozenset(
-    "evidence calibration embedding ingest store context cache log receipts retrieval.max_question_characters "
+    "evidence calibration embedding ingest store context cache log access receipts retrieval.max_question_characters "
     "rerank.model rerank.download".split()
 )
 """Sections and keys that change no confidence; every other counts. Models and kind of store are compared by name."""

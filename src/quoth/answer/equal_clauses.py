@@ -42,6 +42,16 @@ def are_equal(first: Sequence[str], second: Sequence[str]) -> bool:
     return shared >= _SHARE and differing <= _WITHOUT_MEANING
 
 
+def _may_hold(sentence: Sentence, word: str) -> bool:
+    """Return False if a folded word is surely not among the words of a sentence; without folding it, most times."""
+    text = _with_lead(sentence)
+    return not text.isascii() or "\n" in text or word in text.lower()
+
+
+def _with_lead(sentence: Sentence) -> str:
+    return f"{sentence.lead.text} {sentence.text}" if sentence.lead else sentence.text
+
+
 def equal_clauses(
     chosen: Sentence, found: Iterable[Sentence], *, analysis: Analysis, in_force: Callable[[Sentence], bool]
 ) -> tuple[Sentence, ...]:
@@ -51,7 +61,9 @@ def equal_clauses(
     longer in force does not stand beside one that is, nor in its stead.
     """
     words, length = clause_words(chosen), len(chosen.text)
-    alike = (other for other in found if abs(len(other.text) - length) <= length // 5)
+    whole = fold(_with_lead(chosen))  # where a number was left out between two words, these became one
+    longest = max((word for word in words if word not in _WITHOUT_MEANING and word in whole), key=len, default="")
+    alike = (other for other in found if abs(len(other.text) - length) <= length // 5 and _may_hold(other, longest))
     equal = {other.id: other for other in (chosen, *alike) if are_equal(words, clause_words(other))}
     if len(equal) < 2:
         return (chosen,)

@@ -13,7 +13,7 @@ from quoth.domain.profile import Profile
 from quoth.errors import OffsetMismatch
 from quoth.language.definitions import defined_terms, term_key
 from quoth.language.resolve_reference import SectionIndex
-from quoth.language.restrictions import Restriction, restrictions
+from quoth.language.restrictions import Restriction, restricting_places, restrictions
 from quoth.protocols import Reader
 from quoth.types import Document, DocumentInfo, Passage, RegionKind, Sentence, Span
 
@@ -51,7 +51,8 @@ class SourceText:
     @cached_property
     def restrictions(self) -> Sequence[tuple[Sentence, Restriction]]:
         """The sentences that refer to a clause which they restrict, or which restricts them, in reading order."""
-        evidence = (sentence for sentence in self.sentences if sentence.kind.evidence)
+        places = sorted({self.position_at(offset) for offset in restricting_places(self.document.text)} - {-1})
+        evidence = (self.sentences[place] for place in places if self.sentences[place].kind.evidence)
         return [(sentence, each) for sentence in evidence for each in restrictions(sentence.text)]
 
     def position_at(self, offset: int) -> int:
@@ -85,18 +86,29 @@ def defined_keys(sentence: Sentence) -> dict[tuple[str, ...], None]:
     return dict.fromkeys(term_key(term) for term in defined_terms(sentence.text, sentence.section))
 
 
-_recent: OrderedDict[tuple[str, str], SourceText] = OrderedDict()
-"""The sources that were read last, by index and document. An index is named by its content, so none gets stale."""
-_recent_lock = Lock()
+class RecentSources:
+    """The sources that were read last, by index and document. An index is named by its content, so none gets stale."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._sources: OrderedDict[tuple[str, str], SourceText] = OrderedDict()
+        self._sentences = 0
+
+    def get(self, key: tuple[str, str]) -> SourceText | None:
+        return self._sources.get(key)
+
+    def keep(self, key: tuple[str, str], source: SourceText) -> None:
+        """Keep a source as the most recent one, and as many others as fit."""
+        with self._lock:
+            before = self._sources.pop(key, None)
+            self._sources[key] = source
+            self._sentences += len(source.sentences) - (len(before.sentences) if before else 0)
+            while self._sentences > _KEPT_SENTENCES:
+                _, dropped = self._sources.popitem(last=False)
+                self._sentences -= len(dropped.sentences)
 
 
-def _remember(key: tuple[str, str], source: SourceText) -> None:
-    """Keep a source as the most recent one, and as many others as fit."""
-    with _recent_lock:
-        _recent[key] = source
-        _recent.move_to_end(key)
-        while sum(len(other.sentences) for other in _recent.values()) > _KEPT_SENTENCES:
-            _recent.popitem(last=False)
+_recent = RecentSources()
 
 
 def by_term(sentences: Iterable[Sentence]) -> dict[tuple[str, ...], list[Sentence]]:
@@ -140,7 +152,7 @@ class SourceTexts:
         if doc_id not in self._sources:
             key = (self.reader.info.digest, doc_id)
             self._sources[doc_id] = _recent.get(key) or self._read(doc_id)
-            _remember(key, self._sources[doc_id])
+            _recent.keep(key, self._sources[doc_id])
         return self._sources[doc_id]
 
     def _known(self, doc_id: str) -> DocumentInfo | None:

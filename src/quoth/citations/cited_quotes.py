@@ -25,7 +25,7 @@ def parse_result(line: object) -> AnswerJson:
     """Return a line of a run file as a value. Raise `ReceiptError` when it is none."""
     try:
         return msgspec.convert(line, AnswerJson)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # a lone surrogate is in no result
         raise ReceiptError(f"this is no result: {error}", hint=_HINT) from error
 
 

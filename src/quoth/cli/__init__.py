@@ -74,6 +74,7 @@ _COMMANDS = {
     "migrate": ("indexing", "migrate"),
     "maintain": ("indexing", "maintain"),
     "docs": ("inspecting", "docs"),
+    "access": ("labels", "app"),
     "show": ("inspecting", "show"),
     "status": ("inspecting", "status"),
     "export": ("indexing", "export"),

@@ -43,6 +43,7 @@ def ask(
     index: options.Index = options.DEFAULT_INDEX,
     as_json: options.AsJson = False,
     filters: Filters = NO_FILTERS,
+    seen_as: options.SeenAs = None,
     answer: options.Preset = None,
     why: Annotated[bool, typer.Option("--why", help="Show every stage with its scores.")] = False,
     offsets: Annotated[
@@ -74,7 +75,8 @@ def ask(
     if (question is None and receipt) or (sign_with and not receipt):
         raise typer.BadParameter("--receipt goes with a question, and --sign-with with --receipt")
     started = time.perf_counter()
-    quoth = options.open_quoth(index, config=config, assignments=options.with_preset(assignments, answer))
+    given = options.with_preset(assignments, answer)
+    quoth = options.open_quoth(index, config=config, assignments=given, seen_as=seen_as)
     if question is None:
         from quoth.cli.conversation import converse
 
@@ -168,6 +170,7 @@ def retrieve(
     as_json: options.AsJson = False,
     context: Annotated[bool, typer.Option("--context", help="Print only the context, as an agent reads it.")] = False,
     filters: Filters = NO_FILTERS,
+    seen_as: options.SeenAs = None,
     all_types: Annotated[
         bool, typer.Option("--all-types", help="Search every document type, whatever the question names.")
     ] = False,
@@ -185,7 +188,7 @@ def retrieve(
         raise typer.BadParameter("choose one of --json and --context; the JSON holds the context")
     given = [*(assignments or ()), *(["retrieval.detect_types=false"] if all_types else [])]
     started = time.perf_counter()
-    quoth = options.open_quoth(index, config=config, assignments=given)
+    quoth = options.open_quoth(index, config=config, assignments=given, seen_as=seen_as)
     text = sys.stdin.read().strip() if question == "-" else question
     marks = [("open", time.perf_counter())]
     retrieved = quoth.explain_retrieval(

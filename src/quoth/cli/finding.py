@@ -30,6 +30,7 @@ def find(
     count: Annotated[bool, typer.Option("--count", help="Only how often each document holds it.")] = False,
     most: Annotated[int | None, typer.Option("--max", min=1, help="Show so many matches; all are counted.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")] = False,
+    seen_as: options.SeenAs = None,
     filters: Filters = NO_FILTERS,
 ) -> None:
     """Find words, wherever they stand in the documents: with section, page, exact offsets and counts.
@@ -44,7 +45,7 @@ def find(
 
     compiled = compile_pattern(" ".join(pattern), regex=regex, near=near, case=case)
     documents, total, left = 0, 0, most
-    with options.open_quoth(index).reading() as reader:
+    with options.open_quoth(index, seen_as=seen_as).reading() as reader:
         for shard in reader.missing:
             typer.echo(f"note: {shard} does not answer; its documents are left out", err=True)
         for found in find_matches(compiled, filters, reader=reader):

@@ -146,6 +146,8 @@ def summary_lines(report: IngestReport, index: str) -> Iterator[str]:
     if report.ignored:
         others = ", ".join(f"{count} {ending}" for ending, count in sorted(report.ignored.items()))
         yield f"left out files of other formats: {others}"
+    if report.relabelled:
+        yield f"documents with other labels than before, of unchanged text: {len(report.relabelled)}"
     yield from report.advice
     info = report.info
     yield (

@@ -27,24 +27,23 @@ from quoth.library import Quoth
 from quoth.output.render import document_json, json_line, main_tags, passage_json, quotes_json, sentence_json
 from quoth.types import Document, DocumentInfo, Passage, Sentence, Span
 
-_AS_WIDE_AS_NEEDED = 10_000  # columns: in a pipe, each document stays on one line
-
 
 def docs(
     index: options.Index = options.DEFAULT_INDEX,
     problems: Annotated[
         bool, typer.Option("--problems", help="List what looks wrong, and the files that were refused.")
     ] = False,
+    seen_as: options.SeenAs = None,
     as_json: options.AsJson = False,
 ) -> None:
     """List the documents of the index, or what looks wrong with them and what to do about it.
 
-    Examples: `quoth docs --json` and `quoth docs --problems`
+    Examples: `quoth docs --json`, `quoth docs --problems` and `quoth docs --as board`
     """
+    quoth = options.open_quoth(index, seen_as=seen_as)
     if problems:
-        _print_problems(index, as_json=as_json)
+        _print_problems(quoth, as_json=as_json)
         return
-    quoth = options.open_quoth(index)
     documents = quoth.documents()
     if as_json:
         for info in documents:
@@ -55,16 +54,16 @@ def docs(
     usual = next(iter(quoth.info.languages), "")
     rows = [_listed(info, usual=usual) for info in documents]
     names = [name for name in rows[0] if any(row[name] for row in rows)] if rows else ["document"]
-    wide = OutputConsole(highlight=False, emoji=False, width=_AS_WIDE_AS_NEEDED)
+    wide = OutputConsole(highlight=False, emoji=False, width=options.AS_WIDE_AS_NEEDED)
     cells = ([plain(row[name]) for name in names] for row in rows)
     print_table(names, cells, fold=True, console=OUT if OUT.is_terminal else wide)
 
 
-def _print_problems(index: str, *, as_json: bool) -> None:
+def _print_problems(quoth: Quoth, *, as_json: bool) -> None:
     from quoth.output.inspection_report import SEVERITIES, inspection_json, page_ranges, problems_of
 
     with options.progress_bars() as progress:
-        inspection = options.open_quoth(index).inspect(progress=progress)
+        inspection = quoth.inspect(progress=progress)
     for shard in inspection.missing:
         typer.echo(f"note: {shard} does not answer; its documents are left out", err=True)
     if as_json:
@@ -106,6 +105,7 @@ def _listed(info: DocumentInfo, *, usual: str) -> dict[str, str]:
         ),
         "language": about.language or (f"({usual})" if usual else ""),
         "tags": ", ".join(f"{facet} {value}" for facet, values in about.tags.items() for value in values),
+        "access": ", ".join(info.access),
         "by": about.byline or "",
         "title": about.title or "",
     }

@@ -23,6 +23,8 @@ from quoth.wiring import open_store
 
 DEFAULT_INDEX = ".quoth"
 CONFIG_NAME = Path("quoth.yaml")
+AS_WIDE_AS_NEEDED = 10_000
+"""Columns: in a pipe, each document stays on one line."""
 
 
 def complete_doc_id(context: typer.Context, incomplete: str) -> list[str]:
@@ -63,6 +65,12 @@ Language = Annotated[
 ]
 SignWith = Annotated[
     Path | None, typer.Option("--sign-with", metavar="KEYFILE", help="Sign with this key (`quoth receipt-key new`).")
+]
+SeenAs = Annotated[
+    str | None,
+    typer.Option(
+        "--as", metavar="LABEL[,LABEL]", help="Only what a holder of these labels sees; empty: one without labels."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Lang = Annotated[
@@ -121,10 +129,18 @@ def pair(text: str, *, option: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def open_quoth(index: str, *, config: Path | None = None, assignments: Sequence[str] | None = None) -> Quoth:
-    """Open the index for questions; `NoIndex` when there is none."""
+def open_quoth(
+    index: str,
+    *,
+    config: Path | None = None,
+    assignments: Sequence[str] | None = None,
+    seen_as: str | None = None,
+) -> Quoth:
+    """Open the index for questions; `NoIndex` when there is none. `seen_as`: see `SeenAs`; None sees everything."""
     given = overrides(config, assignments)
     opened = Quoth(open_store(index, given.without_profile().store), given)
+    if seen_as is not None:
+        opened = opened.seen_by(opened.holder_of(seen_as.split(",")))
     _ = opened.info
     return opened
 

@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quoth.cli import options
-from quoth.errors import MissingExtra, NoIndex, SettingsError
+from quoth.errors import KeyFault, MissingExtra, NoIndex, QuothError, SettingsError
+from quoth.http.corpora import Corpus, corpora_in
 from quoth.http.guard.api_keys import check_access
 from quoth.library import Quoth
 from quoth.machine import available_cores
@@ -27,6 +28,7 @@ from quoth.overrides import Overrides
 from quoth.wiring import open_store
 
 if TYPE_CHECKING:
+    from quoth.http.corpora_app import CorporaOptions
     from quoth.http.service import ServeOptions
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -71,10 +73,17 @@ def serve(
     if shard_seconds is not None:
         given = replace(given, flags={**given.flags, "service.shard_seconds": str(shard_seconds)})
     if cluster is not None:
+        if corpora_in(given):
+            raise SettingsError(
+                "--cluster serves one index, and quoth.yaml names several corpora",
+                hint="Give --config a file without 'corpora'.",
+            )
         replication = (replicas, max_replicas)
         _serve_on_ray(cluster, given, address, replication, host=host, port=port, auth=not no_auth)
         return
     given = _with_threads(given, workers)
+    corpora = corpora_in(given)
+    _check_corpora_options(context, corpora)
     for number in _SIGNALS:  # the server re-raises it at the end: a stop is no failure
         signal.signal(number, _stop)
     counts = tempfile.mkdtemp(prefix="quoth-metrics-")
@@ -82,14 +91,24 @@ def serve(
     try:
         try:
             from quoth.http import logs
-            from quoth.http.app import serve
+            from quoth.http.app import run, serve
+            from quoth.http.corpora_app import CorporaOptions, make_corpora_app
             from quoth.http.listening import listen
             from quoth.http.service import ServeOptions, check_state
             from quoth.http.watched_folder import watching
         except ImportError as error:
             raise MissingExtra("quoth serve", "serve") from error
+        if corpora:
+            several = CorporaOptions(overrides=given, corpora=corpora, profile=profile, auth=not no_auth)
+            _check_corpora(several, host=host)
+            with listen(host, port) as (sockets, taken):
+                typer.echo(f"Serving {len(corpora)} corpora on {_url(host, taken)} (stop with Ctrl-C).", err=True)
+                logs.set_up()
+                make, grace_seconds = partial(make_corpora_app, several), several.settings.service.grace_seconds
+                run(make, sockets, workers=workers, grace_seconds=grace_seconds)
+            return
         plan = ServeOptions(index=index, overrides=given, profile=profile, auth=not no_auth)
-        check_access(plan.settings, host=host, auth=plan.auth)
+        check_access(plan.overrides.without_profile(), host=host, auth=plan.auth)
         _check_index(plan, watch)
         check_state(plan)
         with listen(host, port) as (sockets, taken):
@@ -143,6 +162,37 @@ def _check_options(context: typer.Context, cluster: str | None) -> None:
             raise SettingsError(f"--{name} cannot be given with --cluster", hint=instead)
 
 
+def _check_corpora_options(context: typer.Context, corpora: Mapping[str, Corpus]) -> None:
+    """Raise `SettingsError` for options of a service with a single index."""
+    for name, hint in (
+        ("index", "Give --config a file without 'corpora', or name the index there."),
+        ("watch", "Serve that corpus by itself, or run quoth ingest when its documents change."),
+    ):
+        if corpora and str(context.get_parameter_source(name)).endswith("COMMANDLINE"):
+            raise SettingsError(f"--{name} cannot be given with the corpora of quoth.yaml", hint=hint)
+
+
+def _check_corpora(several: CorporaOptions, *, host: str) -> None:
+    """Say on standard error which corpora cannot be served yet; raise if none of them can be asked by anybody."""
+    from quoth.http.service import check_state
+
+    faults: list[QuothError] = []
+    for corpus in several.corpora.values():
+        plan = several.plan(corpus)
+        try:
+            check_access(plan.overrides.without_profile(), host=host, auth=plan.auth)
+        except (SettingsError, KeyFault) as error:
+            faults.append(error)
+            typer.echo(f"note: corpus '{corpus.name}': {error}; quoth keys add NAME --corpus {corpus.name}", err=True)
+        try:
+            check_state(plan)
+            _check_index(plan, None)
+        except QuothError as error:
+            typer.echo(f"note: corpus '{corpus.name}' cannot be opened: {error}", err=True)
+    if len(faults) == len(several.corpora):
+        raise faults[0]
+
+
 def _serve_on_ray(
     uri: str,
     overrides: Overrides,
@@ -161,7 +211,7 @@ def _serve_on_ray(
         raise MissingExtra("quoth serve", "serve") from error
     replicas, most = replication
     serving = serving_plan(uri, overrides, replicas=replicas, max_replicas=most, auth=auth)
-    check_access(serving.plan.settings, host=host, auth=auth)
+    check_access(overrides.without_profile(), host=host, auth=auth)
     cluster = checked(serving.plan)
     if address is None:
         port = _free_port(host, port)
@@ -247,10 +297,10 @@ def serve_mcp(
         raise MissingExtra("the MCP server", "mcp")
     from quoth.mcp.transports import serve_http, serve_stdio
 
-    service = options.overrides(config, assignments).without_profile().service
+    settings = options.overrides(config, assignments).without_profile()
     quoth = options.open_quoth(index, config=config, assignments=assignments)
     talk = partial(typer.echo, err=True)
     if http:
-        serve_http(quoth, service, host=host, port=port, no_auth=no_auth, names=allowed_host or (), say=talk)
+        serve_http(quoth, settings, host=host, port=port, no_auth=no_auth, names=allowed_host or (), say=talk)
     else:
-        serve_stdio(quoth, service, say=talk)
+        serve_stdio(quoth, settings.service, say=talk)

@@ -12,19 +12,29 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
+from quoth.documents.containers import container_path
 from quoth.documents.files import CorpusFiles, SourceFile, read_bytes, root_name
 from quoth.documents.formats.recognition import AS_TEXT, MAY_BE_EMPTY
 from quoth.documents.ingest_report import ChangedFile, FileOutcomes
-from quoth.documents.split_document import ExtractedFile, split_document
+from quoth.documents.split_document import ExtractedFile, labels_in, split_document
 from quoth.documents.worker.pool import Extraction
 from quoth.documents.worker.process import request, version
 from quoth.domain.authority import authority_of
-from quoth.domain.manifest import MANIFEST_NAME, fields_beside, fields_for, merged, read_manifest
+from quoth.domain.manifest import (
+    ACCESS,
+    MANIFEST_NAME,
+    fields_beside,
+    fields_for,
+    merged,
+    read_manifest,
+    stated_labels,
+)
 from quoth.domain.profile import Profile
 from quoth.errors import SettingsError, UnreadableFile
 from quoth.language.boundaries import SPLITTER_VERSION
@@ -57,11 +67,12 @@ def changed_documents(
     extraction = Extraction(settings)
     reader = FileReader(profile, settings, extraction)
 
-    def extract_if_changed(file: SourceFile) -> ExtractedFile | None:
+    def extract_if_changed(file: SourceFile) -> ExtractedFile | _OtherLabels | None:
         opened = reader.open(file)
         known = stored.get(file.doc_id)
         if known and known.fingerprint == opened.fingerprint and known.root == root_name(file.root):
-            return None
+            labels = unchanged_labels(opened, known.stated_access, extraction)
+            return None if labels == known.stated_access else _OtherLabels(labels)
         return extract_text(opened, extraction)
 
     # The extraction ends before the pool does, so that an interrupted run does not wait for files it no longer needs.
@@ -73,7 +84,7 @@ def changed_documents(
         for number, (file, result) in enumerate(results, 1):
             try:
                 extracted = result()
-                document = split_document(extracted, profile) if extracted else None
+                document = split_document(extracted, profile) if isinstance(extracted, ExtractedFile) else None
             except UnreadableFile as error:
                 if profile_changed and file.doc_id in stored:
                     raise unread_under_new_profile(error) from error
@@ -82,8 +93,10 @@ def changed_documents(
             finally:
                 if progress:
                     progress("reading", number, len(files.files))
-            if document is None or extracted is None:
+            if document is None or not isinstance(extracted, ExtractedFile):
                 outcomes.unchanged += 1
+                if isinstance(extracted, _OtherLabels):
+                    outcomes.labels[file.doc_id] = extracted.labels
                 continue
             known = stored.get(file.doc_id)
             if known and known.fingerprint == extracted.fingerprint:
@@ -109,6 +122,13 @@ def changed_file(extracted: ExtractedFile, document: Document, profile: Profile)
 def unread_under_new_profile(error: UnreadableFile) -> SettingsError:
     """Return the error for a stored document that would keep the tags of the old profile."""
     return SettingsError(f"with another profile every document must be read, but {error}", hint=error.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _OtherLabels:
+    """Stands for a file of which only the labels changed."""
+
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +161,31 @@ class FileReader:
         """Return the file's bytes and its fingerprint. Raise `UnreadableFile` when it cannot be read."""
         _check_id(file.doc_id)
         fields = merged(fields_for(file.doc_id, self._manifest(file.root)), self._fields_beside(file))
+        if ACCESS not in fields and (container := container_path(file.path)) is not None:
+            fields |= self._labels_of_container(file, container)
         fields = merged({"language": self._settings.language} if self._settings.language else {}, fields)
         most_mb = self._settings.max_file_mb
         data = read_bytes(file.path, label=file.doc_id, most_mb=most_mb, workers=self._extraction)
         sha256 = hashlib.sha256(data).hexdigest()
         extractor = "" if file.format in AS_TEXT else version(request(file.format, self._settings))
-        fields_json = json.dumps(fields, sort_keys=True, default=str)
+        # Labels say who may see a document, and nothing about what it says.
+        described = {name: value for name, value in fields.items() if name != ACCESS}
+        fields_json = json.dumps(described, sort_keys=True, default=str)
         versions = [SPLITTER_VERSION, RECOGNITION_VERSION]
         identity = [sha256, file.format, extractor, fields_json, self._profile.source, *versions]
         fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
         return OpenedFile(file, data, sha256, extractor, fields, fingerprint)
+
+    def _labels_of_container(self, file: SourceFile, container: Path) -> dict[str, Any]:
+        """Return the labels of the archive or the message that a file is in: what is attached is for its readers."""
+        for around in file.path.parents:  # a container may be in another one
+            outer = replace(file, doc_id=around.relative_to(file.root).as_posix(), path=around)
+            fields = merged(fields_for(outer.doc_id, self._manifest(file.root)), self._fields_beside(outer))
+            if ACCESS in fields:
+                return {ACCESS: fields[ACCESS]}
+            if around == container:
+                break
+        return {}
 
     def _fields_beside(self, file: SourceFile) -> dict[str, Any]:
         try:
@@ -160,6 +195,17 @@ class FileReader:
             raise UnreadableFile(file.doc_id, why, hint="Check the rights of the file.") from error
         except SettingsError as error:  # it concerns this document alone
             raise UnreadableFile(file.doc_id, str(error), hint=error.hint) from error
+
+
+def unchanged_labels(opened: OpenedFile, stated: tuple[str, ...], extraction: Extraction) -> tuple[str, ...]:
+    """Return the labels that the files of a document state, which stated other ones when its text was the same.
+
+    Only text has labels in itself, and is read.
+    """
+    outside = stated_labels(opened.fields, source=opened.file.doc_id)
+    if outside == stated or opened.file.format not in AS_TEXT:
+        return outside
+    return labels_in(extract_text(opened, extraction))
 
 
 def extract_text(opened: OpenedFile, extraction: Extraction) -> ExtractedFile:

@@ -64,6 +64,7 @@ def ingest(
             profile=(profile.name, profile.source),
             progress=progress,
             refusals=outcomes.refusals(),
+            labels=outcomes.labels,
         )
     with store.read() as reader:
         ids = {document.id for document in reader.documents()}

@@ -32,6 +32,8 @@ class IngestReport:
     """Documents that were removed because their files are gone."""
     gone: tuple[str, ...]
     """Documents whose files are gone, which stay in the index."""
+    relabelled: tuple[str, ...] = ()
+    """Unchanged documents whose files state other labels than before."""
     advice: tuple[str, ...] = ()
     """What a person should know of the index as a whole."""
 
@@ -68,6 +70,8 @@ class FileOutcomes:
         self.leaving = list(self.gone) if prune else []
         """Documents to remove. The list grows while files are read: a new name is noticed late."""
         self.unchanged = 0
+        self.labels: dict[str, tuple[str, ...]] = {}
+        """The labels of unchanged documents whose files state other ones than before; it grows while files are read."""
         self.written: list[str] = []
         self._refused = [(root_name(place.root), refused(place.error, kept=False)) for place in files.closed]
         self.notes: dict[str, tuple[str, ...]] = {}
@@ -130,6 +134,7 @@ class FileOutcomes:
             renamed=self._renamed,
             removed=tuple(doc_id for doc_id in self.gone if doc_id in leaving and doc_id not in self._renamed),
             gone=tuple(doc_id for doc_id in self.gone if doc_id not in leaving),
+            relabelled=tuple(self.labels),
         )
 
 

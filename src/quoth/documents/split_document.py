@@ -18,7 +18,7 @@ from quoth.documents.encodings import text_sha256
 from quoth.documents.files import SourceFile, root_name
 from quoth.documents.sentences import regions_of, split_regions
 from quoth.domain.authority import is_binding, type_by_title
-from quoth.domain.manifest import merged, metadata, with_tags
+from quoth.domain.manifest import merged, metadata, stated_labels, with_tags
 from quoth.domain.profile import Profile
 from quoth.domain.tags import Tagger, document_tagger
 from quoth.errors import SettingsError, UnreadableFile
@@ -83,6 +83,7 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
         described = metadata(
             merged(merged(extract.properties, extracted.fields), stated), source=file.doc_id, facets=facets
         )
+        labels = stated_labels({**extracted.fields, **stated}, source=file.doc_id)
     except SettingsError as error:
         raise UnreadableFile(file.doc_id, str(error).removeprefix(f"{file.doc_id}: "), hint=error.hint) from error
     outside = {*extracted.fields, *stated}
@@ -122,7 +123,18 @@ def split_document(extracted: ExtractedFile, profile: Profile) -> SplitDocument:
             stated=outside,
             recognised=("language",) if recognised else (),
         ),
+        access=labels,
     )
+
+
+def labels_in(extracted: ExtractedFile) -> tuple[str, ...]:
+    """Return the labels that the files of a document state, without splitting it; see `split_document`."""
+    file, extract = extracted.file, extracted.extract
+    unsplit = regions_of(extract.text, format=file.format) if extract.regions is None else extract.regions
+    try:
+        return stated_labels({**extracted.fields, **_front_matter(extract.text, unsplit)}, source=file.doc_id)
+    except SettingsError as error:
+        raise UnreadableFile(file.doc_id, str(error).removeprefix(f"{file.doc_id}: "), hint=error.hint) from error
 
 
 def _reading(

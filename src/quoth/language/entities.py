@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from quoth.language.conventions import conventions
 from quoth.language.names import dated, inflected, names_and_dates
@@ -161,14 +162,16 @@ def mentions(
         return True
     if entity.kind is EntityKind.CODE:
         # `v6` is also written `V-6` and `V 6`.
-        loose = r"[-\s]?".join(map(re.escape, re.findall(r"[^\W\d_]+|\d+", entity.words[0])))
-        return re.search(rf"(?<![^\W_]){loose}(?![^\W_])", folded) is not None
+        parts = re.findall(r"[^\W\d_]+|\d+", entity.words[0])
+        loose = r"[-\s]?".join(map(re.escape, parts))
+        return all(part in folded for part in parts) and re.search(rf"(?<![^\W_]){loose}(?![^\W_])", folded) is not None
     if is_numbered(entity):
-        return _numbered_pattern(entity.words).search(folded) is not None
-    patterns = [_word_pattern(word, entity.kind) for word in entity.words]
-    for match in _word_pattern(max(entity.words, key=len), entity.kind).finditer(folded):
+        last = entity.words[-1]
+        needed = last if last[0].isdigit() else _beginning(last, EntityKind.NAME)
+        return needed in folded and _numbered_pattern(entity.words).search(folded) is not None
+    for match in _forms(max(entity.words, key=len), entity.kind, folded):
         nearby = folded[max(0, match.start() - _NEAR) : match.end() + _NEAR]
-        if all(pattern.search(nearby) for pattern in patterns):
+        if all(_occurs(word, entity.kind, nearby) for word in entity.words):
             return True
     if entity.kind is EntityKind.DATE:
         return _iso_form(folded, entity.words)
@@ -200,6 +203,7 @@ def is_numbered(entity: Entity) -> bool:
     return entity.kind is EntityKind.NAME and len(entity.words) > 1 and (last[0].isdigit() or first in _ORDINALS)
 
 
+@lru_cache(maxsize=1_024)
 def _numbered_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern for a name and its number: Lot 47 is in `Lots 46 and 47`, not in `47 Elm Street`."""
     *names, last = (_word_pattern(word, EntityKind.NAME).pattern for word in words)
@@ -215,9 +219,42 @@ def word_occurs(folded: str, word: str, kind: EntityKind, *, languages: tuple[st
     """Return whether a folded text holds one word of an entity, in any form."""
     if languages != ENGLISH_ALONE and inflected(word, languages).search(folded):
         return True
-    return _word_pattern(word, kind).search(folded) is not None
+    return _occurs(word, kind, folded)
 
 
+def _occurs(word: str, kind: EntityKind, folded: str) -> bool:
+    return next(_forms(word, kind, folded), None) is not None
+
+
+def _forms(word: str, kind: EntityKind, folded: str) -> Iterator[re.Match[str]]:
+    """Yield the forms of a word in a folded text, in order.
+
+    The pattern is tried where the word may begin: a search for it would try every character of a whole document.
+    """
+    pattern, beginning = _word_pattern(word, kind), _beginning(word, kind)
+    if not beginning:
+        yield from pattern.finditer(folded)
+        return
+    at = folded.find(beginning)
+    while at >= 0:
+        after_zero = at > 0 and folded[at - 1] == "0"
+        if match := pattern.match(folded, at - after_zero):
+            yield match
+        at = folded.find(beginning, at + 1)
+
+
+def _beginning(word: str, kind: EntityKind) -> str:
+    """Return the letters with which `_word_pattern` begins, but for a zero before them."""
+    if kind is EntityKind.YEAR:
+        return word[:3]
+    if kind is EntityKind.DATE and not word.isdigit():
+        return word
+    if kind is EntityKind.NAME:
+        return _stem(word)[:-1]
+    return singular(word)[:-1]
+
+
+@lru_cache(maxsize=4_096)
 def _word_pattern(word: str, kind: EntityKind) -> re.Pattern[str]:
     if kind is EntityKind.NAME and 5 <= len(word) <= 6:
         # `Italy` and `Italian`, `China` and `Chinese`; but no `Maine` in `main`, no mango in `manganese`.
@@ -269,8 +306,10 @@ def _abbreviated(text: str, entity: Entity) -> bool:
     """Return whether the text abbreviates a name: `US` or `U.S.` for `United States`, in capitals only."""
     letters = _acronym(entity) if len(entity.words) == 1 else "".join(word[0] for word in entity.words)
     capitals = letters.upper()
+    if not letters or (capitals not in text and f"{capitals[0]}." not in text):
+        return False
     dotted = r"\.\s?".join(map(re.escape, capitals))  # `U. S.`, but no `A. A fence ...` for two letters
-    return letters != "" and re.search(rf"\b(?:{re.escape(capitals)}|{dotted}\.)(?!\w)", text) is not None
+    return re.search(rf"\b(?:{re.escape(capitals)}|{dotted}\.)(?!\w)", text) is not None
 
 
 def _acronym(entity: Entity) -> str:

@@ -105,15 +105,7 @@ def _checked(document: Document, start: int, end: int, around: int) -> Span:
 
 def _sentences_near(reader: Reader, document: Document, span: Span, around: int) -> list[Sentence]:
     """Return the sentences that begin within `around` of the span, and the last one before them."""
-    near: list[Sentence] = []
-    for sentence in reader.sentences(document.id):
-        begins = sentence.quote.span.start
-        if begins > span.end + around:
-            break
-        if begins <= span.start - around:
-            near.clear()
-        near.append(sentence)
-    return near
+    return list(reader.sentences(document.id, Span(max(0, span.start - around), span.end + around)))
 
 
 def _line_or_start(text: str, sentence: Sentence) -> int:

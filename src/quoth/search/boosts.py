@@ -19,7 +19,7 @@ def boost(
     for item in ranked:
         document = documents.get(item.sentence.doc_id)
         order = boosted_score(item.relevance, item.sentence, analysis, document=document, engine=engine)
-        boosted.append(replace(item, order=order))
+        boosted.append(item if order == item.order else replace(item, order=order))
     return best_first(boosted)
 
 

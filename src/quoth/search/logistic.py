@@ -38,12 +38,14 @@ class Logistic:
     def log_odds(self, features: Mapping[str, float]) -> float:
         return self.intercept + sum(self.terms(features).values())
 
-    def mean(self, features: Mapping[str, float]) -> float:
-        """Return the features averaged by their weights: from 0 to 1 as they are, in the order of the probability.
+    def mean_and_log_odds(self, features: Mapping[str, float]) -> tuple[float, float]:
+        """Return the features averaged by their weights, and the log odds.
 
-        Probabilities crowd near 0, where shares and differences of two of them say little.
+        The mean is from 0 to 1, as the features are, and in the order of the probability. Probabilities crowd near 0,
+        where shares and differences of two of them say little.
         """
-        return sum(self.terms(features).values()) / sum(self.weights.values())
+        total = sum(self.terms(features).values())
+        return total / sum(self.weights.values()), self.intercept + total
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quoth.protocols import Reranker
 from quoth.search.fusion import ROUND, best_first
@@ -15,6 +15,8 @@ from quoth.types import Candidate, EncodedQuestion, QuestionTokens, Ranked, Supp
 
 _BEST = 3
 """How many sentences count towards the word matches of a question."""
+_IN_ONE_THREAD = 250_000
+"""Multiplications up to which OpenBLAS uses the calling thread alone."""
 
 
 def rerank(
@@ -25,7 +27,7 @@ def rerank(
         return ranked[:topk]
     supports = reranker.score(encoded, [item.candidate for item in ranked])
     rescored = [
-        replace(item, relevance=(score := round(support.score, ROUND)), order=score, support=support)
+        Ranked(item.candidate, item.row, item.fused, score := round(support.score, ROUND), score, support)
         for item, support in zip(ranked, supports, strict=True)
     ]
     return best_first(rescored)[:topk]
@@ -55,14 +57,16 @@ class LateReranker:
         if encoded.tokens is None:
             raise ValueError("late interaction needs the tokens of the question")
         model, supports = self._model, []
+        with_cosine = "cosine" in model.weights
         table = matches(encoded.tokens, [candidate.tokens for candidate in candidates])
         weighted = np.einsum("ij,j->i", table, encoded.weights, dtype=np.float64)
-        for candidate, late, row in zip(candidates, weighted, table, strict=True):
-            features = {"late": round(float(late), 6), "lexical": candidate.lexical}
-            if "cosine" in model.weights:
+        rounded = np.round(table, 3).tolist()
+        for candidate, late, token_matches in zip(candidates, weighted.tolist(), rounded, strict=True):
+            features = {"late": round(late, 6), "lexical": candidate.lexical}
+            if with_cosine:
                 features["cosine"] = max(0.0, candidate.dense)
-            token_matches = tuple(np.round(row, 3).tolist())
-            supports.append(Support(model.mean(features), model.log_odds(features), features, token_matches))
+            mean, log_odds = model.mean_and_log_odds(features)
+            supports.append(Support(mean, log_odds, features, tuple(token_matches)))
         return supports
 
 
@@ -79,10 +83,22 @@ def matches(question: QuestionTokens, sentences: Sequence[bytes]) -> Vectors:
     codes = np.empty((len(packed), 2 * half), dtype=np.float64)
     np.bitwise_and(packed, 15, out=codes[:, :half], casting="unsafe")
     np.right_shift(packed, 4, out=codes[:, half:], casting="unsafe")
-    similarity = codes @ question.slopes.T.astype(np.float64)
+    similarity = _product(codes, question.slopes.T.astype(np.float64))
     starts = np.cumsum([0, *(len(sentences[row]) // half for row in stored[:-1])])
     table[stored] = np.round(np.maximum.reduceat(similarity, starts, axis=0) + question.offsets, 6)
     return table
+
+
+def _product(codes: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `codes @ slopes`, in blocks so small that the linear algebra library does not share them among threads.
+
+    For so few numbers the threads cost more than they save, and much more on a machine that has other work to do.
+    """
+    product = np.empty((len(codes), slopes.shape[1]))
+    rows = max(1, _IN_ONE_THREAD // slopes.size)
+    for first in range(0, len(codes), rows):
+        np.matmul(codes[first : first + rows], slopes, out=product[first : first + rows])
+    return product
 
 
 def word_matches(encoded: EncodedQuestion, ranked: Sequence[Ranked]) -> list[tuple[str, float]]:
