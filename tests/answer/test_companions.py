@@ -107,6 +107,8 @@ REFERRED_TO = {
     "doing so": ("Open the hatch slowly.", ">> Doing so lets the steam out."),
     "the same": ("Dogs must be on a lead.", ">> The same applies to goats."),
     "that": ("The bridge was closed in 1998.", ">> That cut the village off."),
+    "a yes": ("May I park in the lane?", ">> Yes, after six."),
+    "a bare no": ("Is the well deep?", ">> No."),
     "applied to": ("Lime raises the pH.", ">> It is applied to bare soil."),
 }
 
@@ -119,6 +121,8 @@ def test_what_a_sentence_refers_to_comes_with_it(case: str) -> None:
 
 
 SELF_CONTAINED = {
+    "a numbered thing": "No. 5 wire is used.",
+    "a no to nothing": "No, the gate stays open.",
     "important to": "It is important to wash the tank.",
     "recommended that": "It is strongly recommended that the hose be drained.",
     "not advisable": "It is not advisable to fly in hail.",

@@ -125,6 +125,16 @@ def test_a_nested_item_keeps_the_lead_of_the_outer_list(text: str, lead: str) ->
 
 
 @pytest.mark.parametrize(
+    ("outer", "lead"),
+    [("Do this:", "In autumn:"), ("Never:", "Never:\n\n- Sow the rye.\n- In autumn:")],
+)
+def test_an_item_that_states_something_is_no_part_of_the_lead_of_a_later_list(outer: str, lead: str) -> None:
+    text = f"{outer}\n\n- Sow the rye.\n- In autumn:\n  - apply it"
+
+    assert leads(text, markdown_regions(text))["apply it"] == lead
+
+
+@pytest.mark.parametrize(
     ("outer", "words", "lead"),
     [
         ("Do this:", 200, "In spring:"),

@@ -106,6 +106,12 @@ def test_the_sentence_before_is_read_where_one_leans_on_it(text: str, *, leans: 
     assert context == SentenceInContext(text, "Seeding > Depth", "Canola seed is small." if leans else "")
 
 
+def test_the_question_before_is_read_with_its_answer() -> None:
+    before = sentence("How deep is canola sown?")
+
+    assert in_context(sentence("At 2 cm.", 40), (before, None)).before == "How deep is canola sown?"
+
+
 def test_a_sentence_of_another_section_is_no_context() -> None:
     before = sentence("Canola seed is small.", section=("Guide", "Uses"))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from quoth.language.quantities import quantities
+from quoth.search.asking_sentences import asks
 from quoth.types import RegionKind, Sentence
 
 Neighbours = Callable[[Sentence], tuple[Sentence | None, Sentence | None]]
@@ -86,6 +87,8 @@ _LOOKS_BACK = re.compile(
     + _any("if_so if_not for_this_reason for_these_reasons doing_so doing_this to_do_so to_do_this otherwise")
     + r")\b)"
 )
+_REPLIES = re.compile(r"\W*(?:yes|no)\b(?=\W*$|\s*[,;:!–—-]|\.\s+\D)", re.IGNORECASE)
+"""The opening of a sentence that says nothing without the question before it; `No. 5` is a number."""
 _PROSE = frozenset(
     {RegionKind.PARAGRAPH, RegionKind.QUOTE, RegionKind.LIST_ITEM, RegionKind.FOOTNOTE, RegionKind.CAPTION}
 )
@@ -105,9 +108,12 @@ def companions_of(sentence: Sentence, neighbours: Neighbours) -> tuple[list[Sent
 
 def _referents(sentence: Sentence, neighbours: Neighbours) -> list[Sentence]:
     chain = [sentence]
-    while len(chain) <= _CHAIN and _LOOKS_BACK.match(chain[-1].text):
+    while len(chain) <= _CHAIN:
+        replies = _REPLIES.match(chain[-1].text)
+        if not replies and not _LOOKS_BACK.match(chain[-1].text):
+            break
         before = neighbours(chain[-1])[0]
-        if before is None or not _same_thought(before, chain[-1]):
+        if before is None or not _same_thought(before, chain[-1]) or (replies and not asks(before)):
             break
         chain.append(before)
     return chain[1:]

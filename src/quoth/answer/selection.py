@@ -10,6 +10,7 @@ import numpy as np
 
 from quoth.answer.completion import Clauses, complementary, complete
 from quoth.domain.profile import Profile
+from quoth.search.asking_sentences import asks
 from quoth.search.engine import Engine
 from quoth.settings import SelectionSettings
 from quoth.types import (
@@ -85,8 +86,9 @@ def sentence_tests(
 
 
 def states(sentence: Sentence) -> bool:
-    """Return whether a sentence can be an answer by itself: a bare caption only names what it stands at."""
-    return sentence.kind is not RegionKind.CAPTION or _PREDICATE.search(sentence.text) is not None
+    """Return whether a sentence can be an answer by itself: a question asks, and a bare caption names its picture."""
+    named = sentence.kind is RegionKind.CAPTION and _PREDICATE.search(sentence.text) is None
+    return not named and not asks(sentence)
 
 
 def have_one_subject(first: Sentence, second: Sentence, profile: Profile) -> bool:

@@ -23,6 +23,8 @@ _FIRST_LABELS = frozenset({"a", "i", "1"})
 _ROMAN = frozenset("ivxlc")
 _INTRODUCES = (":", "—", "–", ":-", ":—")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_STATEMENT = re.compile(r"(?:\w+,?\s+){2}\w*[^\W\d_]{2}[\"'”’)\]]*[.!?][\"'”’)\]]*\s")
+"""The end of a sentence of three words or more, which `2.` and `Rent.` are not."""
 _LONGEST_LEAD, _LONGEST_DENIAL = 600, 2_000
 """Code points that the introductions of nested lists may take together, and may where the outer one denies."""
 
@@ -31,13 +33,14 @@ def introduction(text: str, block: Span, outer: Span | None) -> Span:
     """Return what introduces a list below `block`, itself introduced by `outer`.
 
     It is one slice from the outermost introduction to the innermost, as `apply nitrogen` below `In spring:` below
-    `Never:` means its opposite without the first. Where that is too long the nearer one says more, but a denial stays.
+    `Never:` means its opposite without the first. Where that is too long, or items between the two state something of
+    their own, the nearer one says more, but a denial stays.
     """
     inner = last_sentence(text, block)
     if outer is None:
         return inner
     both = Span(outer.start, inner.end)
-    if len(both) <= _LONGEST_LEAD:
+    if len(both) <= _LONGEST_LEAD and not _STATEMENT.search(text, outer.end, block.start):
         return both
     if NEGATIONS.isdisjoint(_WORD.findall(text[outer.start : outer.end].lower().replace("’", "'"))):
         return inner

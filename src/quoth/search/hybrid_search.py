@@ -13,6 +13,7 @@ from quoth.domain.authority import successors_of, within_successors
 from quoth.domain.publications import within_publications
 from quoth.errors import ProviderFault
 from quoth.protocols import Embedder, Reader
+from quoth.search.asking_sentences import with_answers
 from quoth.search.boosts import boost
 from quoth.search.engine import Engine
 from quoth.search.fusion import ROUND, SearchResult, fuse, merge
@@ -96,7 +97,7 @@ def search_within(
     # Late interaction needs the tokens of the question; without them the fused order stays.
     usable = engine.reranker is not None and engine.scorer(encoded) == engine.reranker.name
     reranked = rerank(fused, encoded=encoded, reranker=engine.reranker if usable else None, topk=topk)
-    ranked = _boosted(reranked, analysis, reader=reader, engine=engine)
+    ranked = _boosted(with_answers(reranked, reader), analysis, reader=reader, engine=engine)
     return SearchResult(encoded, found, fused, ranked, filters, degraded=(), notes=(), usage=None)
 
 

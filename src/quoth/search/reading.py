@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from quoth.protocols import Neighbours, PairReader, Reader
+from quoth.search.asking_sentences import asks
 from quoth.search.fusion import ROUND
 from quoth.search.logistic import Logistic, logistic
 from quoth.types import Ranked, Sentence, SentenceInContext, Support, TokenMark
@@ -65,9 +66,14 @@ def _judged(item: Ranked, logit: float, model: Logistic) -> Ranked:
 def in_context(sentence: Sentence, beside: Neighbours) -> SentenceInContext:
     """Return what the cross-encoder reads of a sentence; `beside` are its neighbours."""
     before = beside[0]
-    leans = before is not None and before.section == sentence.section and _LEANS_ON_THE_LAST.match(sentence.text)
+    needed = before is not None and before.section == sentence.section and _needs(sentence, before)
     return SentenceInContext(
         text=sentence.search_text,
         heading=" > ".join(sentence.section[-_HEADINGS:]),
-        before=before.text[-_BEFORE:] if before is not None and leans else "",
+        before=before.text[-_BEFORE:] if before is not None and needed else "",
     )
+
+
+def _needs(sentence: Sentence, before: Sentence) -> bool:
+    """Return whether a sentence can only be understood after the one before it: a pronoun's, or a question."""
+    return _LEANS_ON_THE_LAST.match(sentence.text) is not None or asks(before)

@@ -30,6 +30,7 @@ MENU = "<ul><li><a href='/a'>Home</a></li><li><a href='/b'>Crops</a></li><li><a 
         "<div id=toc><h2>Contents</h2><ul><li><a href='#a'>One</a><li><a href='#b'>Two</a></ul></div>",
         "<div role=doc-toc><ol><li><a href='x#a'>One</a></ol></div>",
         "<ul><li><a href='#a'>One</a><li><a href='#b'>Two</a><li><a href='#c'>Three</a></ul>",
+        "<dl class=toc><dt><a href='#a'>1. What is it?</a><dt><a href='#b'>2. When is it, and where?</a></dl>",
         "<ol class=breadcrumb><li><a href='/'>Home</a><li>Canola</ol>",
     ],
 )

@@ -235,3 +235,5 @@ def _count_elements(body: Element) -> None:
         if tag == "a" and "href" in element.attributes:
             total.linked, total.links = total.letters, 1
             total.anchors = int(element.get("href").strip().startswith("#"))
+            if total.last == "?" and total.sentences == 1:
+                total.sentences = 0  # in a list of questions, it leads to the answer
