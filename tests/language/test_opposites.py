@@ -12,6 +12,7 @@ from quoth.language.opposites import opposed_words
         ("Which field has the highest yield?", "The lowest yield was in field 3.", (("highest", "lowest"),)),
         ("When did prices rise?", "Prices fell in 1929.", (("rise", "fell"),)),
         ("What increases runoff?", "Mulch decreased runoff by half.", (("increases", "decreased"),)),
+        ("How long do you wait before the harvest?", "Wait a week after harvest.", (("before", "after"),)),
         ("What can be stored WITHOUT a permit?", "Fuel is stored with a permit.", (("without", "with"),)),
     ],
 )
@@ -29,6 +30,7 @@ def test_a_word_whose_opposite_stands_in_the_evidence_is_found(
         ("The tenant may park inside.", "The tenant must park outside."),
         ("Is the soil dry or wet?", "The soil is wet."),
         ("How deep is the lake?", "The lake is shallow: 2 m."),
+        ("How many days does it rest before racing?", "After 5 days of rest it races."),
         ("Is June warmer than May?", "May is the coldest month."),
         ("How do maximum and minimum differ?", "The minimum is 1 m."),
         ("What is the maximum height?", "A fence is 2 m high."),

@@ -15,6 +15,8 @@ _EITHER_WAY = re.compile(r"\b(?:than|differ\w*|compar\w*)\b")
 """A comparison is answered by a sentence with either word."""
 _MEASURE = re.compile(r"\bhow [^\W\d_]+")
 """`How deep is it?` is asked of shallow waters as well."""
+_ORDER = re.compile(r"\b(?:before|after) (?:(?:the|an?|its|their|your|this|that|each|any) )?([^\W\d_]+)")
+"""`Rest before racing` and `race after resting` say the same: the two oppose only in front of the same word."""
 
 
 def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
@@ -26,7 +28,10 @@ def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
     asked = fold(question)
     if asked.rstrip().endswith(".") or asked.partition(" ")[0] in POLAR_OPENERS or _EITHER_WAY.search(asked):
         return ()
-    wanted, present = _by_base(_MEASURE.sub("", asked)), _by_base(fold(evidence))
+    stated = fold(evidence)
+    wanted, present = _by_base(_MEASURE.sub("", asked)), _by_base(stated)
+    if _followers(asked).isdisjoint(_followers(stated)):
+        wanted = {base: word for base, word in wanted.items() if base not in {"before", "after"}}
     found: dict[str, str] = {}
     for base, word in wanted.items():
         instead = [other for other in _lexicon()[0][base] if other in present and other not in wanted]
@@ -38,6 +43,11 @@ def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
 def are_opposites(first: str, second: str) -> bool:
     """Return whether two folded words are opposites, in any form: `maximum` and `minimum`."""
     return any(other in _lexicon()[0][base] for base in _bases(first) for other in _bases(second))
+
+
+def _followers(folded: str) -> set[str]:
+    """Return what stands behind `before` and `after`."""
+    return set(_ORDER.findall(folded))
 
 
 def _by_base(folded: str) -> dict[str, str]:
