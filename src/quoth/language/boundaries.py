@@ -44,7 +44,7 @@ from quoth.types import Span
 if TYPE_CHECKING:
     from nupunkt import PunktSentenceTokenizer
 
-SPLITTER_VERSION = 4
+SPLITTER_VERSION = 5
 """Changes when the same text would be split differently, so that an index knows to split it again."""
 
 _CONTINUING = ",;:.!?…)]}»”%‰/|&+=≤≥×±"

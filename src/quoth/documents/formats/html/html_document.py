@@ -27,7 +27,7 @@ from quoth.documents.text_blocks import Block, assemble
 from quoth.language.numbering import to_roman
 from quoth.types import Extract, RegionKind
 
-VERSION = f"selectolax {version('selectolax')} / 2"
+VERSION = f"selectolax {version('selectolax')} / 3"
 
 _HASHES = re.compile(r"(#{1,6})[ \t]+(\S[^\n]*?)[ \t]*#*(?=\n|$)\n?")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
