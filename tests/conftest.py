@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import hypothesis
 import pytest
@@ -110,3 +110,23 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         report.outcome = "failed"
         report.longrepr = f"{reason}: this run must not skip for want of a part"
     return report
+
+
+@pytest.fixture(scope="session")
+def database_url() -> Iterator[str]:
+    """A database for the tests that ask for one; the server starts on the first use."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    from stores.postgres_server import running_server
+
+    with running_server() as url:
+        yield url
+
+
+@pytest.fixture
+def schema(database_url: str) -> Iterator[str]:
+    """The name of a schema that is dropped afterwards."""
+    from stores.postgres_server import drop_schema, new_schema
+
+    name = new_schema()
+    yield name
+    drop_schema(database_url, name)

@@ -64,6 +64,7 @@ def test_the_errors_and_their_codes_are_these() -> None:
         "ShardMissing": "index-part",
         "ShardLost": "index-part",
         "IndexUnwritable": "index-unwritable",
+        "JobsUnavailable": "jobs",
         "LabelsUnsupported": "labels-unsupported",
     }
 

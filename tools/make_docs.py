@@ -128,7 +128,10 @@ MEANINGS = {
         "A file or a folder of saved receipts, or `table:NAME` in the database of the index; an ingest names those "
         "that quote what it changed."
     ),
-    "service.state": "Folder for the keys, uploads, jobs, the audit log and the marks of `quoth serve`.",
+    "service.state": (
+        "Folder for the keys, uploads, jobs, the audit log and the marks of `quoth serve`. With PostgreSQL, uploads "
+        "and jobs are in the database."
+    ),
     "service.keys": "The file of the keys, where it is not `keys.json` in `service.state`: a mounted secret, say.",
     "service.threads": "How many questions each process answers at once.",
     "service.queue": "How many requests may wait for that in each process; one more gets 503.",

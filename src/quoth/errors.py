@@ -22,7 +22,8 @@ QuothError
     ├── LabelsUnsupported   it cannot be read with limited access
     ├── ShardMissing    a shard does not answer now
     │   └── ShardLost   a shard stopped answering; the caller may read again without it
-    └── IndexUnwritable no permission to write, or no space
+    ├── IndexUnwritable no permission to write, or no space
+    └── JobsUnavailable the database cannot be asked for the jobs and files of uploads
 """
 
 from __future__ import annotations
@@ -178,3 +179,9 @@ class ShardLost(ShardMissing):
 
 class IndexUnwritable(IndexFault):
     code = "index-unwritable"
+
+
+class JobsUnavailable(IndexFault):
+    """The database that keeps jobs and uploaded files cannot be asked now. What was being done is done again later."""
+
+    code = "jobs"

@@ -543,13 +543,17 @@ def ingest_named(
     profile: str | None,
     overrides: Overrides,
     progress: Progress | None,
+    root: Path | None = None,
 ) -> IngestReport:
-    """Bring the index up to date with certain files of a folder. Only a new index takes `profile`."""
+    """Bring the index up to date with certain files of a folder. Only a new index takes `profile`.
+
+    The index names `root` as their folder, if there is another one than this.
+    """
     from quoth.documents.files import named_files
 
     with closing(open_store(index, overrides.without_profile().store)) as store:
         chosen = _stored_profile(store) or load_profile(profile or DEFAULT_PROFILE)
-        files = named_files(folder, doc_ids)
+        files = named_files(folder, doc_ids, root=root)
         return _ingest(files, store, profile=chosen, overrides=overrides, prune=False, progress=progress)
 
 

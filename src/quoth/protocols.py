@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from quoth.types import (
     EVERYTHING,
@@ -225,3 +225,27 @@ class RemoteShards(Store, Protocol):
 
     def states(self) -> tuple[ShardState, ...]:
         """Return the state of each shard; empty before the first question."""
+
+
+class Statements(Protocol):
+    """SQL statements in one transaction of a database; a value stands where `?` does."""
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> Sequence[tuple[Any, ...]]:
+        """Return the rows that the statement gives; none if it gives none."""
+
+
+class JobDatabase(Protocol):
+    """A database with tables of jobs, for processes or machines that share them.
+
+    One beside an index raises `JobsUnavailable`, and no other error of its own, when it cannot be asked.
+    """
+
+    def transaction(self, *, alone: bool = False) -> AbstractContextManager[Statements]:
+        """All statements of the block take effect, or none. With `alone` no other block with `alone` runs meanwhile."""
+
+    def alone(self) -> AbstractContextManager[bool]:
+        """Whether the caller is the one worker of all that share the database, until the block ends.
+
+        Another can be it as soon as this process or its connection ends. From then on no `transaction` of this thread
+        succeeds in the block. A process that is only slow or stopped stays the worker.
+        """

@@ -18,7 +18,7 @@ from quoth.models.caching import CachedEmbedder, MemoryCache
 from quoth.models.shipped_models import MODELS, load_evidence_model, load_language_fit, load_scales
 from quoth.models.weights import MULTILINGUAL, has_multilingual
 from quoth.overrides import Overrides
-from quoth.protocols import Embedder, LlmReranker, Progress, Reader, Reranker, Store, TokenCounter
+from quoth.protocols import Embedder, JobDatabase, LlmReranker, Progress, Reader, Reranker, Store, TokenCounter
 from quoth.search.engine import Engine, digest_of
 from quoth.search.language_pairs import ENGLISH, LanguagePair
 from quoth.search.logistic import EvidenceModel, Scale, fitted_model
@@ -74,6 +74,15 @@ def open_store(location: str | Path, settings: StoreSettings) -> Store:
     from quoth.stores.embedded import EmbeddedStore
 
     return EmbeddedStore(Path(location), faiss_threshold=settings.faiss_threshold)
+
+
+def job_database(store: Store) -> JobDatabase | None:
+    """Return what keeps jobs and uploaded files for all machines that serve an index; None if only one can."""
+    if store.kind != "postgres":
+        return None
+    from quoth.stores.postgres import PostgresStore
+
+    return store.uploads if isinstance(store, PostgresStore) else None
 
 
 def is_database(location: str | Path) -> bool:

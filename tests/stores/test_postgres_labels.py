@@ -327,6 +327,10 @@ def test_what_runs_as_the_owner_takes_no_better_match_of_others(server: Server, 
         "SELECT digest, documents FROM index_info",
         "SELECT * FROM staged_vectors",
         "SELECT * FROM refused_files",
+        "SELECT * FROM jobs",
+        "SELECT * FROM uploads",
+        "SELECT * FROM upload_files",
+        "SELECT * FROM upload_chunks",
         "SELECT * FROM ingestion_batches",
         "SELECT * FROM query_log",
         "UPDATE documents SET access = '{}'",
@@ -409,11 +413,12 @@ def test_an_index_from_before_labels_asks_to_be_migrated(server: Server, schema:
     with psycopg.connect(server.admin, autocommit=True) as admin, closing(server.store("owner", schema)) as store:
         admin.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)))
         admin.execute("ALTER TABLE index_info RENAME COLUMN label_revision TO later")
-        admin.execute("DELETE FROM migrations WHERE version >= 8")
+        later = admin.execute("DELETE FROM migrations WHERE version >= 8 RETURNING version, name").fetchall()
         with pytest.raises(IndexMismatch) as raised, store.read(BOARD):
             pass
         admin.execute("ALTER TABLE index_info RENAME COLUMN later TO label_revision")
-        admin.execute("INSERT INTO migrations (version, name) VALUES (8, '0008_labels')")
+        for row in later:
+            admin.execute("INSERT INTO migrations (version, name) VALUES (%s, %s)", row)
 
     assert "quoth migrate" in raised.value.hint
 

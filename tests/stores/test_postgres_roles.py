@@ -21,7 +21,7 @@ import psycopg
 from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from quoth.errors import IndexFault, IndexUnwritable
+from quoth.errors import IndexFault, IndexUnwritable, JobsUnavailable
 from quoth.stores.postgres import PostgresStore, migrate, postgres_schema
 from quoth.stores.postgres.maintenance import maintain
 
@@ -149,6 +149,34 @@ def test_the_reader_answers_and_does_not_write(roles: Roles) -> None:
     assert roles.refuses("reader", "CREATE TEMPORARY TABLE mine (a integer)")
     with pytest.raises(IndexUnwritable):
         maintain(roles.url("reader"), SCHEMA, ef_search=100, reindex=False, sample=0, progress=None)
+
+
+UPLOADS = ("jobs", "uploads", "upload_files", "upload_chunks")
+
+
+def test_a_service_takes_uploads_as_the_writer_and_others_see_none(roles: Roles) -> None:
+    names = {**roles.names, "schema": "taking"}
+    run_script(roles.admin, names)
+    migrate(roles.url("owner"), "taking")
+    with closing(PostgresStore(roles.url("writer"), schema="taking")) as store:
+        with store.uploads.transaction(alone=True) as run:
+            run.execute("INSERT INTO jobs (id, kind, doc_id, state, created) VALUES ('x', 'put', 'a.md', 'queued', '')")
+            run.execute("INSERT INTO upload_files (job, doc_id, sha256, received) VALUES ('x', 'a.md', '', '')")
+            run.execute("INSERT INTO upload_chunks (job, ordinal, data) VALUES (?, ?, ?)", ("x", 0, b"text"))
+            run.execute("INSERT INTO uploads (doc_id, bytes) VALUES ('a.md', 4)")
+        with store.uploads.alone() as is_ours, store.uploads.transaction() as run:
+            assert is_ours
+            assert run.execute("SELECT data FROM upload_chunks") == [(b"text",)]
+            run.execute("DELETE FROM upload_files")
+    with closing(PostgresStore(roles.url("reader"), schema="taking")) as store, pytest.raises(JobsUnavailable):
+        for again in (False, True):  # from the migration on, and when the script has given everything else once more
+            for table in UPLOADS:
+                with psycopg.connect(roles.url("reader")) as connection, pytest.raises(psycopg.Error, match="denied"):
+                    connection.execute(sql.SQL("SELECT 1 FROM taking.{}").format(sql.Identifier(table)))
+            if not again:
+                run_script(roles.admin, names)
+        with store.uploads.transaction() as run:
+            run.execute("SELECT 1 FROM jobs")
 
 
 def test_a_reader_reads_only_even_where_it_has_more_rights(roles: Roles) -> None:

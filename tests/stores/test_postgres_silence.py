@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("psycopg", reason="psycopg is not installed")
 import psutil  # type: ignore[import-untyped]  # the package of the server brings it
 
-from quoth.errors import IndexFault
+from quoth.errors import IndexFault, JobsUnavailable
 from quoth.stores.postgres import PostgresStore
 from quoth.stores.postgres import postgres_connections as connections
 
@@ -164,3 +164,21 @@ def test_a_pooler_that_would_mix_up_schemas_is_not_written_through(server: OwnSe
         with pytest.raises(IndexFault, match="each transaction another session") as raised:
             write(store, [OLD])
         assert "pool_mode = session" in said(raised.value)
+
+
+def test_uploads_are_not_taken_through_a_pooler_where_no_lock_of_a_session_holds(server: OwnServer) -> None:
+    with (
+        pooler(server, "transaction") as url,
+        closing(store_at(url, new_schema())) as store,
+        pytest.raises(JobsUnavailable, match="each transaction another session") as raised,
+        store.uploads.transaction(),
+    ):
+        pass
+    assert "pool_mode = session" in said(raised.value)
+    with (
+        pooler(server, "session") as url,
+        closing(store_at(url, new_schema())) as store,
+        store.uploads.alone() as first,
+        store.uploads.alone() as second,
+    ):
+        assert (first, second) == (True, False)

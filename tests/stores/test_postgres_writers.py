@@ -165,7 +165,7 @@ def test_a_writer_that_waits_too_long_is_told_that_the_index_is_busy(
     store: PostgresStore, schema: str, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publish, "_WAIT", "200ms")
-    lock, bucket = publish._hash(f"quoth {schema}"), publish._hash("same.md") % publish._BUCKETS
+    lock, bucket = publish.lock_number(f"quoth {schema}"), publish.lock_number("same.md") % publish._BUCKETS
     connection.execute("SELECT pg_advisory_lock(%s, %s)", (lock, bucket))
 
     with pytest.raises(IndexBusy):

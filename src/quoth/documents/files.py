@@ -21,6 +21,8 @@ from quoth.types import Refused
 _NO_DOCUMENTS = frozenset({"corpus.yaml", "questions.jsonl"})
 """Files at the root of a corpus that are about its documents."""
 _INDEX = "quoth.db"
+UPLOADED = Path("/quoth:uploads")
+"""Stands for the root of files that a database keeps for every machine. There is no such folder."""
 _DEFAULTS = IngestSettings()
 _READABLE = f"Readable are: {', '.join(FORMATS)}"
 
@@ -89,13 +91,17 @@ def find_files(paths: Iterable[Path], settings: IngestSettings = _DEFAULTS) -> C
     return CorpusFiles(files, ignored, tuple(closed), frozenset(folders))
 
 
-def named_files(root: Path, doc_ids: Iterable[str]) -> CorpusFiles:
-    """Return certain files of a folder, which is their root. Raise `CorpusError` when none has a readable format."""
+def named_files(folder: Path, doc_ids: Iterable[str], *, root: Path | None = None) -> CorpusFiles:
+    """Return certain files of a folder, which is their root unless they are only copied there from another one.
+
+    Raise `CorpusError` when none has a readable format.
+    """
+    root = root or folder
     files: list[SourceFile] = []
     closed: list[UnreadableFile] = []
     for doc_id in sorted(set(doc_ids)):
-        if (form := recognise(root / doc_id)) not in {None, ARCHIVE}:
-            files.append(SourceFile(doc_id, root / doc_id, root, form))
+        if (form := recognise(folder / doc_id)) not in {None, ARCHIVE}:
+            files.append(SourceFile(doc_id, folder / doc_id, root, form))
         else:
             closed.append(UnreadableFile(doc_id, "it is of no kind that can be read", hint=_READABLE))
     if closed and not files:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from quoth.documents.files import CorpusFiles, refused, root_name
+from quoth.documents.files import UPLOADED, CorpusFiles, refused, root_name
 from quoth.domain.authority import names_section
 from quoth.errors import UnreadableFile
 from quoth.protocols import Reader
@@ -34,6 +34,8 @@ class IngestReport:
     """Documents whose files are gone, which stay in the index."""
     relabelled: tuple[str, ...] = ()
     """Unchanged documents whose files state other labels than before."""
+    file_notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The notes that concern nothing but the file: neither other documents nor folders."""
     advice: tuple[str, ...] = ()
     """What a person should know of the index as a whole."""
 
@@ -75,6 +77,7 @@ class FileOutcomes:
         self.written: list[str] = []
         self._refused = [(root_name(place.root), refused(place.error, kept=False)) for place in files.closed]
         self.notes: dict[str, tuple[str, ...]] = {}
+        self._file_notes: dict[str, tuple[str, ...]] = {}
         self._renamed: dict[str, str] = {}
         self._converted: dict[str, str] = {}
         self._gone_by_sha256: dict[str, list[str]] = {}
@@ -104,6 +107,7 @@ class FileOutcomes:
         if file.encoding not in {"", "utf-8"}:
             self._converted[file.doc_id] = file.encoding
         self._note(file.doc_id, *file.notes)
+        self._file_notes[file.doc_id] = file.notes
         if known := self._stored.get(file.doc_id):
             if known.root != file.root and Path(known.root, file.doc_id).is_file():
                 self._note(file.doc_id, f"it takes the place of the document of that id from {known.root}")
@@ -135,6 +139,7 @@ class FileOutcomes:
             removed=tuple(doc_id for doc_id in self.gone if doc_id in leaving and doc_id not in self._renamed),
             gone=tuple(doc_id for doc_id in self.gone if doc_id not in leaving),
             relabelled=tuple(self.labels),
+            file_notes=self._file_notes,
         )
 
 
@@ -151,7 +156,7 @@ def _gone(files: CorpusFiles, stored: Mapping[str, StoredDocument]) -> tuple[str
         roots |= {
             root
             for root, count in found_by_root.items()
-            if 2 * count >= stored_by_root[root] and not Path(root).is_dir()
+            if 2 * count >= stored_by_root[root] and not Path(root).is_dir() and root != str(UPLOADED)
         }
     return tuple(
         sorted(doc_id for doc_id, document in stored.items() if doc_id not in found and document.root in roots)

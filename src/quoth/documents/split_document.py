@@ -10,12 +10,16 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from itertools import groupby, islice, pairwise, takewhile
+from pathlib import PurePosixPath
 from typing import Any
 
 from quoth.documents.clause_titles import SplitRegion
-from quoth.documents.encodings import text_sha256
+from quoth.documents.encodings import decode, text_sha256
 from quoth.documents.files import SourceFile, root_name
+from quoth.documents.formats.recognition import recognised
+from quoth.documents.formats.text.markdown import front_matter
 from quoth.documents.sentences import regions_of, split_regions
 from quoth.domain.authority import is_binding, type_by_title
 from quoth.domain.manifest import merged, metadata, stated_labels, with_tags
@@ -135,6 +139,23 @@ def labels_in(extracted: ExtractedFile) -> tuple[str, ...]:
         return stated_labels({**extracted.fields, **_front_matter(extract.text, unsplit)}, source=file.doc_id)
     except SettingsError as error:
         raise UnreadableFile(file.doc_id, str(error).removeprefix(f"{file.doc_id}: "), hint=error.hint) from error
+
+
+def labels_to_state(data: bytes, *, doc_id: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the labels that a file will state when it is ingested with these fields.
+
+    Of a file that will be refused only the fields count.
+    """
+    labels = stated_labels(fields, source=doc_id)
+    if recognised(BytesIO(data), PurePosixPath(doc_id).suffix.lower()) != "markdown":
+        return labels  # no other format has front matter
+    try:
+        text = decode(data, label=doc_id)[0]
+        head = front_matter(text)
+        block = [Region(head, RegionKind.FRONT_MATTER, section=(), lead=None)] if head else []
+        return stated_labels({**fields, **_front_matter(text, block)}, source=doc_id)
+    except (SettingsError, UnreadableFile):
+        return labels
 
 
 def _reading(

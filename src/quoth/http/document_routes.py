@@ -8,7 +8,7 @@ import os
 import sqlite3
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -18,9 +18,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from quoth.documents.containers import MAIL
-from quoth.documents.files import root_name
+from quoth.documents.split_document import labels_to_state
 from quoth.domain.manifest import ACCESS, check_fields
-from quoth.errors import NoIndex, SettingsError
+from quoth.errors import JobsUnavailable, NoIndex, SettingsError
 from quoth.http import logs
 from quoth.http.answer_routes import Served, in_pool
 from quoth.http.guard.askers import Asker
@@ -206,7 +206,7 @@ async def upload(request: Request, doc_id: str, service: Served, metadata: Annot
     job_id = uploads.jobs.new_id()
     try:
         with _storage_faults():
-            sha256, size = await _receive(request, uploads.folder.incoming(job_id))
+            sha256, size = await _receive(request, uploads.files.incoming(job_id))
             return await asyncio.to_thread(
                 _accept,
                 request,
@@ -221,7 +221,8 @@ async def upload(request: Request, doc_id: str, service: Served, metadata: Annot
                 labels=metadata.access,
             )
     except BaseException:
-        uploads.folder.settle(job_id)
+        with suppress(JobsUnavailable):  # a round of tidying removes it later
+            await asyncio.to_thread(uploads.files.settle, job_id)
         raise
 
 
@@ -263,6 +264,8 @@ def _uploads(service: Service) -> JobRunner:
         if service.cluster is not None:
             hint = "Write with quoth cluster ingest: the service takes up what it publishes."
         raise HttpFault(403, "read-only", "this service takes no documents", hint=hint)
+    if service.uploads.is_moving:
+        raise busy(5)
     return service.uploads
 
 
@@ -322,15 +325,13 @@ def _check_upload(
     with _quota_faults():
         quota = _quota(service)
         uploads.jobs.check_quota(doc_id, owner=asker.id or None, size=size, quota=quota)
-    root = service.originals.root_of(doc_id)
-    if root is not None and not _is_seen(request, service, doc_id):
+    stored = service.originals.stored(doc_id)
+    if stored is not None and not _is_seen(request, service, doc_id):
         raise in_the_way(doc_id)  # to let it in would destroy what the asker may not even see
-    is_ours = root is None or root == root_name(uploads.folder.path)
-    # If the state folder was moved, the index still names the old folder, where the file is no more.
-    if not is_ours and (Path(root or "", doc_id).exists() or not uploads.folder.holds(doc_id)):
+    if stored is not None and not uploads.files.owns(doc_id, stored):
         hint = "Choose another id, or change the file where it is and run quoth ingest."
         raise HttpFault(409, "document-elsewhere", f"'{doc_id}' was ingested from another folder", hint=hint)
-    if not uploads.folder.fits(doc_id):
+    if not uploads.files.fits(doc_id):
         raise in_the_way(doc_id)
 
 
@@ -347,7 +348,8 @@ def _labels_before(asker: Asker, service: Service, uploads: JobRunner, doc_id: s
     last = uploads.jobs.last_unfinished(doc_id)
     if last is None or last.kind != "put":
         return service.originals.labels_of(doc_id)
-    labels = uploads.folder.labels_given(last.id)
+    waiting = uploads.files.waiting(last.id)
+    labels = labels_to_state(waiting[0], doc_id=doc_id, fields=waiting[1]) if waiting else ()
     if labels and asker.labels is not None and asker.labels.isdisjoint(labels) and not asker.owns(last.owner):
         raise in_the_way(doc_id)
     return labels
@@ -444,11 +446,12 @@ def _accept(
     if kind == "put":
         with _quota_faults():
             uploads.jobs.check_quota(doc_id, owner=asker.id or None, size=size, quota=quota)
+        uploads.files.keep(job_id, doc_id, sha256 or "")
         # The document may have got other labels while the body came.
         before = _labels_before(asker, service, uploads, doc_id)
         fields = {name: value for name, value in fields.items() if name != ACCESS}
         fields |= _access_field(asker, before, labels)
-        uploads.folder.describe(job_id, fields)
+        uploads.files.describe(job_id, fields)
     uploads.audit.record(
         request_id=logs.REQUEST_ID.get(),
         action=kind,

@@ -93,6 +93,8 @@ def client_error(error: QuothError) -> ErrorDetailJson:
                 "this index cannot be limited to what you may see",
                 "Ask for a key that sees every document.",
             )
+        case errors.JobsUnavailable():
+            message, hint = "the database of uploads cannot be used now", _SEE_LOG
         case errors.IndexFault():
             message, hint = "the index cannot be used now", _SEE_LOG
         case _:

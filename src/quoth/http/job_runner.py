@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -14,14 +14,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from quoth.documents.ingest_report import IngestReport
-from quoth.errors import IndexBusy, QuothError
+from quoth.errors import IndexBusy, JobsUnavailable, QuothError
 from quoth.http import logs, telemetry
 from quoth.http.http_faults import HttpFault, client_error
+from quoth.http.job_file import JobFile
 from quoth.http.jobs import AuditLog, JobTable, WriteJob
+from quoth.http.move_uploads import move_uploads
 from quoth.http.response_types import ErrorDetailJson
-from quoth.http.upload_folder import UploadFolder
+from quoth.http.shared_uploads import SharedUploads
+from quoth.http.upload_folder import UploadedFiles, UploadFolder
 from quoth.output.json_types import to_json
-from quoth.protocols import Progress
+from quoth.protocols import JobDatabase, Progress
+from quoth.types import StoredDocument
 
 Ingest = Callable[[Sequence[str], Progress], IngestReport]
 """Brings the index up to date with these files of the upload folder."""
@@ -29,7 +33,7 @@ Remove = Callable[[Sequence[str]], Collection[str]]
 """Removes documents from the index; returns those that were not in it."""
 _Written = TypeVar("_Written")
 
-FILES, AUDIT, JOBS = "files", "audit.jsonl", "service.db"
+FILES, AUDIT, JOBS, COPIES = "files", "audit.jsonl", "service.db", "copies"
 """Names in the state folder."""
 _SEE_LOG = "See the log of the service."
 _COMES_BACK = (
@@ -42,13 +46,15 @@ class RunnerLimits:
     """Times in seconds, and the number of tries."""
 
     look: float = 1.0
-    """How often to look for jobs that another process left behind."""
+    """How often to look for jobs of other processes and machines, and for those that they left behind."""
     busy: float = 600.0
     """How long to wait for another writer, such as `quoth ingest`."""
     tidy: float = 600.0
     """How often to remove leftover files."""
     old: float = 600.0
     """How old a leftover file must be before it is removed."""
+    away: float = 5.0
+    """How long to leave a shared database in peace that cannot be asked."""
     tries: int = 3
     """How often a job may end its process before it is given up."""
 
@@ -57,13 +63,31 @@ DEFAULT_LIMITS = RunnerLimits()
 
 
 class JobRunner:
-    """The jobs, files and audit log of the uploads in a state folder, and the thread that does the jobs."""
+    """The jobs, files and audit log of uploads, and the thread that does the jobs."""
 
-    def __init__(self, state: Path, *, ingest: Ingest, remove: Remove, limits: RunnerLimits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        state: Path,
+        *,
+        ingest: Ingest,
+        remove: Remove,
+        limits: RunnerLimits = DEFAULT_LIMITS,
+        shared: JobDatabase | None = None,
+        stored: Callable[[], Mapping[str, StoredDocument]] = dict,
+    ) -> None:
+        """Keep jobs and files in the state folder, or in the `shared` database beside an index that holds `stored`."""
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder = UploadFolder(state / FILES)
+        self.files: UploadedFiles
+        if shared is None:
+            self.files = folder = UploadFolder(state / FILES)
+            self.jobs = JobTable(JobFile(state / JOBS, uploaded=folder.files))
+        else:
+            self.files = SharedUploads(shared, state / COPIES)
+            self.jobs = JobTable(shared)
         self.audit = AuditLog(state / AUDIT)
-        self.jobs = JobTable(state / JOBS, uploaded=self.folder.files)
+        self._state = state
+        self._stored = stored
+        self._said = ""
         self._ingest = ingest
         self._remove = remove
         self._limits = limits
@@ -84,14 +108,27 @@ class JobRunner:
         self._wake.set()
         self._thread.join(seconds)
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether the jobs and files of the state folder are still to be moved into the shared database."""
+        return isinstance(self.files, SharedUploads) and (self._state / JOBS).exists()
+
     def _run(self) -> None:
         tidy_at = 0.0
         while not self._stopping.is_set():
             try:
+                if isinstance(self.files, SharedUploads):
+                    move_uploads(self._state / JOBS, self._state / FILES, self.jobs, self.files, self._stored)
                 if time.monotonic() >= tidy_at:
                     tidy_at = time.monotonic() + self._limits.tidy
                     self._tidy()
                 self.run_all()
+                self._said = ""
+            except JobsUnavailable as error:
+                if str(error) != self._said:  # once, not with every look
+                    self._said = str(error)
+                    logs.log("jobs cannot be done", level=logging.WARNING, message=str(error), hint=error.hint)
+                self._wake.wait(self._limits.away)
             except Exception:  # the next round may succeed; if the thread ended, nobody would notice
                 logs.LOG.exception("jobs cannot be done")
                 self._stopping.wait(self._limits.look)
@@ -100,12 +137,17 @@ class JobRunner:
 
     def run_all(self) -> None:
         """Do all waiting jobs, unless another process is doing them."""
+        if not self.jobs.waiting():
+            return
         with self.jobs.alone() as is_ours:
             while is_ours and not self._stopping.is_set() and (jobs := self.jobs.claim()):
+                self.files.clear()  # also of what a process that was killed has left
                 self._do(jobs)
+            if is_ours:
+                self.files.clear()
 
     def _tidy(self) -> None:
-        removed = self.folder.tidy(lambda: {job.id for job in self.jobs.unfinished()}, older_than=self._limits.old)
+        removed = self.files.tidy(lambda: {job.id for job in self.jobs.unfinished()}, older_than=self._limits.old)
         if removed:
             logs.log("removed what was left behind", files=removed)
 
@@ -122,7 +164,7 @@ class JobRunner:
                 self._ingest_files(installed)
         except _Stopped:
             self.jobs.release(jobs)
-        except sqlite3.Error:
+        except (sqlite3.Error, JobsUnavailable):
             raise  # the outcome could not be stored: the job will be done again
         except Exception as error:
             if len(jobs) > 1 and not isinstance(error, IndexBusy):
@@ -137,9 +179,9 @@ class JobRunner:
         missing = self._retry_while_busy(jobs, lambda: self._remove([job.doc_id for job in jobs]))
         for job in jobs:
             notes, error = [], None
-            is_uploaded = self.folder.holds(job.doc_id)
+            is_uploaded = self.files.holds(job.doc_id)
             try:
-                self.folder.remove(job.doc_id)
+                self.files.remove(job.doc_id)
             except OSError as fault:
                 notes.append(f"its file could not be removed: {fault.strerror}")
             if not job.tries:  # an earlier try may have removed the document and its file already
@@ -155,7 +197,7 @@ class JobRunner:
         installed = []
         for job in jobs:
             try:
-                self.folder.install(job.id, job.doc_id)
+                self.files.install(job.id, job.doc_id)
                 installed.append(job)
             except HttpFault as fault:
                 self._fail([job], fault.error)
@@ -169,6 +211,7 @@ class JobRunner:
             if (file := refused.get(job.doc_id)) is not None:
                 self._fail([job], ErrorDetailJson("unreadable-file", file.why, file.hint))
             else:
+                self.files.confirm(job.id, job.doc_id)
                 self._finish(job, error=None, notes=report.notes.get(job.doc_id, ()))
 
     def _retry_while_busy(self, jobs: Sequence[WriteJob], write: Callable[[], _Written]) -> _Written:
@@ -192,7 +235,9 @@ class JobRunner:
             nonlocal stored_at
             if done == total or time.monotonic() - stored_at > 0.5:
                 stored_at = time.monotonic()
-                with suppress(sqlite3.Error):  # no reason to give up the write
+                # A file that cannot be written is no reason to give up. A database that is lost is one: then another
+                # machine may have taken over, and must not find an older write published after its own.
+                with suppress(sqlite3.Error):
                     self.jobs.progress(jobs, step=what, done=done, total=total)
 
         return progress
@@ -206,7 +251,7 @@ class JobRunner:
             if self._is_finished(job):
                 continue
             if job.kind == "put":
-                self.folder.restore(job.id, job.doc_id)
+                self.files.restore(job.id, job.doc_id)
             self._finish(job, error=error, notes=())
 
     def _finish(self, job: WriteJob, *, error: ErrorDetailJson | None, notes: Sequence[str]) -> None:
@@ -217,8 +262,8 @@ class JobRunner:
         level = logging.WARNING if error else logging.INFO
         logs.log("job", level=level, job=job.id, kind=job.kind, doc_id=job.doc_id, state=state, error=why)
         # The job has ended, whatever goes wrong from here on; `_tidy` removes files that are left over.
-        with suppress(OSError):
-            self.folder.settle(job.id)
+        with suppress(OSError, JobsUnavailable):
+            self.files.settle(job.id)
         try:
             self.audit.record(action=job.kind, doc_id=job.doc_id, job=job.id, outcome=state, error=why)
         except OSError:

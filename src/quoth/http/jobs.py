@@ -1,6 +1,7 @@
 """Jobs, which are writes that go on after their request, and the audit log of them.
 
-A SQLite file keeps the jobs for all processes and across restarts.
+A database keeps the jobs across restarts: a SQLite file for the processes of one machine, or the database of the index
+for all machines that serve it. The statements are the same for both.
 """
 
 from __future__ import annotations
@@ -10,11 +11,8 @@ import fcntl
 import json
 import os
 import secrets
-import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,35 +23,8 @@ import msgspec
 from quoth.http.response_types import ErrorDetailJson, JobJson
 from quoth.machine import sync
 from quoth.output.json_types import to_json
+from quoth.protocols import JobDatabase, Statements
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    kind TEXT NOT NULL CHECK (kind IN ('put', 'delete')),
-    doc_id TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed')),
-    step TEXT NOT NULL DEFAULT '',
-    done INTEGER NOT NULL DEFAULT 0,
-    total INTEGER NOT NULL DEFAULT 0,
-    error TEXT,
-    notes TEXT NOT NULL DEFAULT '[]',
-    created TEXT NOT NULL,
-    finished TEXT,
-    tries INTEGER NOT NULL DEFAULT 0,
-    owner TEXT,
-    bytes INTEGER NOT NULL DEFAULT 0
-);
-CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, number);
-CREATE INDEX IF NOT EXISTS jobs_to_do ON jobs (number) WHERE finished IS NULL;
-CREATE TABLE IF NOT EXISTS uploads (
-    doc_id TEXT PRIMARY KEY,
-    owner TEXT,
-    bytes INTEGER NOT NULL
-) WITHOUT ROWID;
-"""
-_ADDED = {"owner": "TEXT", "bytes": "INTEGER NOT NULL DEFAULT 0"}
-"""Columns that the first tables of jobs did not have."""
 _LAST_PUT = "SELECT max(number) FROM jobs WHERE finished IS NULL AND kind = 'put' GROUP BY doc_id"
 _HELD = f"""
 SELECT count(*), coalesce(sum(bytes), 0) FROM (
@@ -61,12 +32,15 @@ SELECT count(*), coalesce(sum(bytes), 0) FROM (
     UNION ALL
     SELECT doc_id, owner, bytes FROM uploads
     WHERE doc_id NOT IN (SELECT doc_id FROM jobs WHERE finished IS NULL AND kind = 'put')
-) WHERE doc_id <> ?
+) AS held WHERE doc_id <> ?
 """  # noqa: S608 - our own words
+_COUNT_UPLOAD = (
+    "INSERT INTO uploads (doc_id, owner, bytes) VALUES (?, ?, ?) "
+    "ON CONFLICT (doc_id) DO UPDATE SET owner = excluded.owner, bytes = excluded.bytes"
+)
 JobKind = Literal["put", "delete"]
 _MOST_PER_CLAIM = 64
 _MOST_STORED = 10_000
-_BUSY_SECONDS = 30.0
 
 
 class WriteJob(JobJson, frozen=True):
@@ -110,29 +84,12 @@ _COLUMNS = WriteJob.__struct_fields__
 
 
 class JobTable:
-    """The table of jobs. Threads and processes may share it: each call is one transaction."""
+    """The jobs of a database. Threads, processes and machines may share it: each call is one transaction."""
 
-    def __init__(
-        self,
-        path: Path,
-        clock: Callable[[], float] = time.time,
-        *,
-        uploaded: Callable[[], Iterable[tuple[str, int]]] = tuple,
-    ) -> None:
-        """`uploaded` gives the ids and sizes of documents from before the table counted uploads; they have no owner."""
-        self._path = path
+    def __init__(self, database: JobDatabase, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
         self._clock = clock
-        self._lock = threading.Lock()
-        # No WAL: it needs free space even for reading, and a full disk has none.
-        with self._transaction() as connection:
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'uploads'").fetchone():
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    connection.execute(statement)
-                there = {row[1] for row in connection.execute("PRAGMA table_info(jobs)")}
-                for name in _ADDED.keys() - there:
-                    connection.execute(f"ALTER TABLE jobs ADD COLUMN {name} {_ADDED[name]}")
-                connection.executemany("INSERT INTO uploads (doc_id, bytes) VALUES (?, ?)", uploaded())
+        self.alone = database.alone
 
     def new_id(self) -> str:
         return secrets.token_hex(12)
@@ -148,25 +105,35 @@ class JobTable:
         quota: UploadQuota = NO_QUOTA,
     ) -> WriteJob:
         """Add a job and return it. Raise `OverQuota`, and add nothing, if there is no room for its `size` in bytes."""
-        with self._transaction() as connection:
-            connection.execute("BEGIN IMMEDIATE")
+        with self._database.transaction(alone=True) as run:
             if kind == "put":
-                _check_quota(connection, doc_id, owner, size, quota)
-            connection.execute(
+                _check_quota(run, doc_id, owner, size, quota)
+            run.execute(
                 "INSERT INTO jobs (id, kind, doc_id, state, created, owner, bytes) VALUES (?, ?, ?, 'queued', ?, ?, ?)",
                 (job_id, kind, doc_id, self._now(), owner, size),
             )
-            connection.execute(
+            run.execute(
                 "DELETE FROM jobs WHERE finished IS NOT NULL AND number <= (SELECT max(number) FROM jobs) - ?",
                 (_MOST_STORED,),
             )
-            return _select(connection, "WHERE id = ?", job_id)[0]
+            return _select(run, "WHERE id = ?", job_id)[0]
+
+    def take(self, job: WriteJob) -> None:
+        """Add a job of another table as it is, unless it is here already."""
+        values = {name: getattr(job, name) for name in _COLUMNS}
+        values |= {"error": _error_text(job.error), "notes": json.dumps(job.notes)}
+        with self._database.transaction(alone=True) as run:
+            run.execute(
+                f"INSERT INTO jobs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) "  # noqa: S608
+                "ON CONFLICT DO NOTHING",
+                list(values.values()),
+            )
 
     def check_quota(self, doc_id: str, *, owner: str | None, size: int, quota: UploadQuota) -> None:
         """Raise `OverQuota` if there is no room now for a document of `size` bytes."""
         if quota != NO_QUOTA:
-            with self._transaction() as connection:
-                _check_quota(connection, doc_id, owner, size, quota)
+            with self._database.transaction() as run:
+                _check_quota(run, doc_id, owner, size, quota)
 
     def get(self, job_id: str) -> WriteJob | None:
         return next(iter(self._read("WHERE id = ?", job_id)), None)
@@ -175,13 +142,13 @@ class JobTable:
         """Return the newest jobs, newest first: those of `owners` (None among them is nobody), or all."""
         if owners is None:
             return self._read("ORDER BY number DESC LIMIT ?", most)
-        named = json.dumps([owner for owner in owners if owner is not None])
-        own = "owner IN (SELECT value FROM json_each(?))" + " OR owner IS NULL" * (None in owners)
-        return self._read(f"WHERE {own} ORDER BY number DESC LIMIT ?", named, most)
+        named = [owner or "" for owner in owners]
+        marks = ", ".join("?" * len(named))
+        return self._read(f"WHERE coalesce(owner, '') IN ({marks}) ORDER BY number DESC LIMIT ?", *named, most)
 
     def waiting(self) -> int:
-        with self._transaction() as connection:
-            return int(connection.execute("SELECT count(*) FROM jobs WHERE finished IS NULL").fetchone()[0])
+        with self._database.transaction() as run:
+            return int(run.execute("SELECT count(*) FROM jobs WHERE finished IS NULL")[0][0])
 
     def unfinished(self) -> tuple[WriteJob, ...]:
         """Return the jobs that are not finished, oldest first."""
@@ -191,20 +158,17 @@ class JobTable:
         """Return the last job that will change a document; None if there is none."""
         return next(iter(self._read("WHERE finished IS NULL AND doc_id = ? ORDER BY number DESC", doc_id)), None)
 
-    @contextmanager
-    def alone(self) -> Iterator[bool]:
-        """Yield whether this process holds the lock for doing jobs, until the block ends.
+    def uploads(self) -> list[tuple[str, str | None, int]]:
+        """Return the id of each uploaded document, with its owner and its size in bytes."""
+        with self._database.transaction() as run:
+            return [
+                (doc_id, owner, size) for doc_id, owner, size in run.execute("SELECT doc_id, owner, bytes FROM uploads")
+            ]
 
-        The system releases the lock when a process ends, however it ends, so that another can continue its jobs at
-        once. A process that is only slow or stopped keeps the lock.
-        """
-        with self._path.with_name(f"{self._path.name}.lock").open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                is_ours = True
-            except BlockingIOError:
-                is_ours = False
-            yield is_ours
+    def count_upload(self, doc_id: str, owner: str | None, size: int) -> None:
+        """Count a document as an upload of `owner`."""
+        with self._database.transaction() as run:
+            run.execute(_COUNT_UPLOAD, (doc_id, owner, size))
 
     def claim(self) -> tuple[WriteJob, ...]:
         """Mark the next jobs that can be done as one write as running, and return them; only for the holder of `alone`.
@@ -214,10 +178,9 @@ class JobTable:
         """
         if not self.waiting():
             return ()  # without a write lock
-        with self._transaction() as connection:
-            connection.execute("BEGIN IMMEDIATE")
+        with self._database.transaction(alone=True) as run:
             claimed: list[WriteJob] = []
-            for job in _select(connection, "WHERE finished IS NULL ORDER BY number LIMIT ?", _MOST_PER_CLAIM):
+            for job in _select(run, "WHERE finished IS NULL ORDER BY number LIMIT ?", _MOST_PER_CLAIM):
                 if claimed and (
                     claimed[0].tries
                     or job.tries
@@ -226,9 +189,8 @@ class JobTable:
                 ):
                     break
                 claimed.append(job)
-            connection.executemany(
-                "UPDATE jobs SET state = 'running', tries = tries + 1 WHERE id = ?", [(job.id,) for job in claimed]
-            )
+            for job in claimed:
+                run.execute("UPDATE jobs SET state = 'running', tries = tries + 1 WHERE id = ?", (job.id,))
         return tuple(claimed)
 
     def progress(self, jobs: Sequence[WriteJob], *, step: str, done: int, total: int) -> None:
@@ -238,17 +200,16 @@ class JobTable:
         )
 
     def finish(self, job: WriteJob, *, error: ErrorDetailJson | None, notes: Sequence[str]) -> None:
-        state, written = ("failed", json.dumps(to_json(error))) if error else ("done", None)
-        with self._transaction() as connection:
-            connection.execute(
+        state = "failed" if error else "done"
+        with self._database.transaction() as run:
+            run.execute(
                 "UPDATE jobs SET state = ?, step = '', error = ?, notes = ?, finished = ? WHERE id = ?",
-                (state, written, json.dumps(list(notes)), self._now(), job.id),
+                (state, _error_text(error), json.dumps(list(notes)), self._now(), job.id),
             )
             if error is None and job.kind == "put":
-                row = (job.doc_id, job.owner, job.bytes)
-                connection.execute("INSERT OR REPLACE INTO uploads (doc_id, owner, bytes) VALUES (?, ?, ?)", row)
+                run.execute(_COUNT_UPLOAD, (job.doc_id, job.owner, job.bytes))
             elif error is None:
-                connection.execute("DELETE FROM uploads WHERE doc_id = ?", (job.doc_id,))
+                run.execute("DELETE FROM uploads WHERE doc_id = ?", (job.doc_id,))
 
     def release(self, jobs: Sequence[WriteJob]) -> None:
         """Put claimed jobs that were not begun back into the queue."""
@@ -259,39 +220,38 @@ class JobTable:
         )
 
     def _update(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-        with self._transaction() as connection:
-            connection.executemany(statement, rows)
+        with self._database.transaction() as run:
+            for row in rows:
+                run.execute(statement, row)
 
     def _read(self, condition: str, *values: object) -> tuple[WriteJob, ...]:
-        with self._transaction() as connection:
-            return _select(connection, condition, *values)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as connection, connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            yield connection
+        with self._database.transaction() as run:
+            return _select(run, condition, *values)
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
 
 
-def _check_quota(connection: sqlite3.Connection, doc_id: str, owner: str | None, size: int, quota: UploadQuota) -> None:
+def _error_text(error: ErrorDetailJson | None) -> str | None:
+    return None if error is None else json.dumps(to_json(error))
+
+
+def _check_quota(run: Statements, doc_id: str, owner: str | None, size: int, quota: UploadQuota) -> None:
     """Raise `OverQuota` if a document of `size` bytes, in the place of the one that has its id, would be too much."""
     limits = (
         (quota.documents, quota.bytes, "", ()),
-        (quota.documents_each, quota.bytes_each, " AND owner IS ?", (owner,)),
+        (quota.documents_each, quota.bytes_each, " AND coalesce(owner, '') = ?", (owner or "",)),
     )
     for documents, size_limit, own, whose in limits:
         if documents or size_limit:
-            count, held = connection.execute(_HELD + own, (doc_id, *whose)).fetchone()
+            ((count, held),) = run.execute(_HELD + own, (doc_id, *whose))
             if (documents and count + 1 > documents) or (size_limit and held + size > size_limit):
                 raise OverQuota(documents, size_limit, own=bool(own))
 
 
-def _select(connection: sqlite3.Connection, condition: str, *values: object) -> tuple[WriteJob, ...]:
+def _select(run: Statements, condition: str, *values: object) -> tuple[WriteJob, ...]:
     statement = f"SELECT {', '.join(_COLUMNS)} FROM jobs {condition}"  # noqa: S608 - our own words
-    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in connection.execute(statement, values)]
+    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in run.execute(statement, values)]
     written = [row | {name: json.loads(row[name] or "null") for name in ("error", "notes")} for row in rows]
     return msgspec.convert(written, tuple[WriteJob, ...])
 

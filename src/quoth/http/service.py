@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,12 +32,13 @@ from quoth.http.http_faults import no_document
 from quoth.http.job_runner import AUDIT, FILES, JOBS, JobRunner
 from quoth.http.originals import Originals
 from quoth.http.read_log import ReadLog
+from quoth.http.shared_uploads import SharedContent
 from quoth.library import Quoth, ingest_named
 from quoth.overrides import Overrides
-from quoth.protocols import Progress, Reader, RemoteShards
+from quoth.protocols import Progress, Reader, RemoteShards, Store
 from quoth.settings import ServiceSettings
 from quoth.types import DocumentInfo
-from quoth.wiring import open_cache, open_store
+from quoth.wiring import job_database, open_cache, open_store
 
 _Result = TypeVar("_Result")
 _JOB_SECONDS = 5.0
@@ -108,7 +109,8 @@ class Service:
         self._store = cluster or open_store(options.index, options.overrides.without_profile().store)
         self.quoth = Quoth(self._store, options.overrides)
         self.accesses = IndexAccess(self.quoth)
-        self.originals = Originals(self._store)
+        database = job_database(self._store)
+        self.originals = Originals(self._store, None if database is None else SharedContent(database))
         settings = options.overrides.without_profile()
         self.access = AccessControl(settings, discreet=shared is not None) if options.auth else None
         self.question_paths = frozenset({"/answer", "/find", "/retrieve", self.settings.webhook or "/retrieve"})
@@ -126,7 +128,7 @@ class Service:
         self._shares = shared is not None
         self.pool, self.traces, self._cache_counts = work.pool, work.traces, work.cache_counts
         self.grids = GridJobs(options.state / "grids", self.quoth, self.accesses)
-        self.uploads = open_uploads(options) if self.settings.uploads and cluster is None else None
+        self.uploads = open_uploads(options, self._store) if self.settings.uploads and cluster is None else None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -283,7 +285,8 @@ def check_state(options: ServeOptions) -> None:
         for name in (JOBS, AUDIT, FILES):
             if (state / name).exists() and not os.access(state / name, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(state / name))
-        open_uploads(options)
+        with closing(open_store(options.index, options.overrides.without_profile().store)) as store:
+            open_uploads(options, store)
     except (OSError, sqlite3.Error) as error:
         why = ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
         raise SettingsError(
@@ -292,21 +295,35 @@ def check_state(options: ServeOptions) -> None:
         ) from error
 
 
-def open_uploads(options: ServeOptions) -> JobRunner:
-    """Return the jobs and files behind uploads, to be done and written to the index of the options."""
+def open_uploads(options: ServeOptions, store: Store) -> JobRunner:
+    """Return the jobs and files behind uploads, to be done and written to the index of the options in `store`."""
     given = options.overrides
 
     def ingest(doc_ids: Sequence[str], progress: Progress) -> IngestReport:
-        folder, profile = uploads.folder.path, options.profile
-        return ingest_named(folder, doc_ids, options.index, profile=profile, overrides=given, progress=progress)
+        files = uploads.files
+        report = ingest_named(
+            files.path,
+            doc_ids,
+            options.index,
+            profile=options.profile,
+            overrides=given,
+            progress=progress,
+            root=files.root,
+        )
+        # A remark on another document would tell an uploader whether there is one that they may not see.
+        all_seen = Quoth(store, given).holder_of(()).unlabelled and not any(
+            stored.access for stored in store.stored_documents().values()
+        )
+        return report if all_seen else replace(report, notes=report.file_notes)
 
     def remove(doc_ids: Sequence[str]) -> Collection[str]:
-        with closing(open_store(options.index, given.without_profile().store)) as store:
-            quoth = Quoth(store, given)
-            held = {info.id for info in quoth.read(lambda reader: reader.documents(doc_ids))}
-            if held:
-                quoth.remove(*sorted(held))
-            return set(doc_ids) - held
+        quoth = Quoth(store, given)
+        held = {info.id for info in quoth.read(lambda reader: reader.documents(doc_ids))}
+        if held:
+            quoth.remove(*sorted(held))
+        return set(doc_ids) - held
 
-    uploads = JobRunner(options.state, ingest=ingest, remove=remove)
+    uploads = JobRunner(
+        options.state, ingest=ingest, remove=remove, shared=job_database(store), stored=store.stored_documents
+    )
     return uploads

@@ -14,14 +14,16 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
+from quoth.documents.files import root_name
 from quoth.documents.formats.recognition import FORMATS
-from quoth.domain.manifest import ACCESS, BESIDE
+from quoth.domain.manifest import BESIDE
 from quoth.http.http_faults import HttpFault
 from quoth.machine import sync
+from quoth.types import StoredDocument
 
 _MOST_NAME_BYTES = 200
 _MOST_ID_BYTES = 1_000
@@ -61,8 +63,76 @@ def in_the_way(doc_id: str) -> HttpFault:
     return HttpFault(409, "document-id", message, hint="Choose another id.")
 
 
+def upload_lost() -> HttpFault:
+    return HttpFault(410, "upload-lost", "the file that was uploaded is gone", hint="Upload it again.")
+
+
+def yaml_fields(fields: Mapping[str, Any]) -> str:
+    """Return metadata as it stands in the file beside a document."""
+    return yaml.safe_dump(dict(fields), allow_unicode=True)
+
+
+class UploadedFiles(Protocol):
+    """Uploaded files: those that wait for their job, and one for each document whose job is done.
+
+    Every method may be repeated after a crash in the middle of it.
+    """
+
+    path: Path
+    """The folder that files are ingested from."""
+    root: Path | None
+    """What the index names as their folder; None for `path`."""
+
+    def incoming(self, job_id: str) -> Path:
+        """Return the path that an upload is received at."""
+
+    def keep(self, job_id: str, doc_id: str, sha256: str) -> None:
+        """Take up an upload that was received, until its job is finished."""
+
+    def describe(self, job_id: str, fields: Mapping[str, Any]) -> None:
+        """Store the metadata of an upload, if there is any."""
+
+    def waiting(self, job_id: str) -> tuple[bytes, Mapping[str, Any]] | None:
+        """Return an upload whose job is not finished, with its metadata; None if there is no such upload any more."""
+
+    def install(self, job_id: str, doc_id: str) -> None:
+        """Copy an upload to its document's path below `path`; raise `HttpFault` if it cannot be."""
+
+    def confirm(self, job_id: str, doc_id: str) -> None:
+        """Make an installed upload the file of its document, now that the index holds it."""
+
+    def restore(self, job_id: str, doc_id: str) -> None:
+        """Bring back the file that was there before an upload that was refused."""
+
+    def settle(self, job_id: str) -> None:
+        """Delete the copies of an upload and of the file before it, once the job is finished or was not accepted."""
+
+    def remove(self, doc_id: str) -> None:
+        """Delete a document's file and metadata, if they exist."""
+
+    def holds(self, doc_id: str) -> bool:
+        """Return whether there is an uploaded file of that id."""
+
+    def owns(self, doc_id: str, stored: StoredDocument) -> bool:
+        """Return whether a document of the index is an upload, and not from another folder."""
+
+    def fits(self, doc_id: str) -> bool:
+        """Return whether a file can have this id: its path is no folder, and all above it are folders inside ours."""
+
+    def clear(self) -> None:
+        """Delete copies that were made to be ingested."""
+
+    def tidy(self, unfinished: Callable[[], Collection[str]], *, older_than: float) -> int:
+        """Delete files that crashes left behind and that no unfinished job needs; return how many there were.
+
+        An upload that is being received has no job yet, so files written to in the last `older_than` seconds stay.
+        """
+
+
 class UploadFolder:
-    """Uploaded files. Every method may be repeated after a crash in the middle of it."""
+    """Uploaded files of one machine. See `UploadedFiles`."""
+
+    root: Path | None = None
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -75,28 +145,31 @@ class UploadFolder:
         """Return the path of an upload until its job is finished."""
         return self._incoming / job_id
 
+    def keep(self, job_id: str, doc_id: str, sha256: str) -> None:
+        """Do nothing: the file is here."""
+
     def describe(self, job_id: str, fields: Mapping[str, Any]) -> None:
-        """Store the metadata of an upload beside it, if there is any."""
         if fields:
             with _beside(self.incoming(job_id)).open("wb") as file:
-                file.write(yaml.safe_dump(dict(fields), allow_unicode=True).encode("utf-8"))
+                file.write(yaml_fields(fields).encode("utf-8"))
                 file.flush()
                 os.fsync(file.fileno())
         sync(self._incoming)
 
-    def labels_given(self, job_id: str) -> tuple[str, ...]:
-        """Return the labels of an upload whose job is not finished; none if there is no such upload any more."""
+    def waiting(self, job_id: str) -> tuple[bytes, Mapping[str, Any]] | None:
         try:
-            fields = yaml.safe_load(_beside(self.incoming(job_id)).read_bytes())
+            return _with_fields(self.incoming(job_id))
         except FileNotFoundError:
-            return ()
-        return tuple(fields.get(ACCESS, ()))
+            return None
+
+    def installed(self, doc_id: str) -> tuple[bytes, Mapping[str, Any]]:
+        """Return the file of a document, with its metadata."""
+        return _with_fields(self._target(doc_id))
 
     def install(self, job_id: str, doc_id: str) -> None:
-        """Copy an upload to its document's path, keeping the file that was there; raise `HttpFault` if it cannot be."""
         incoming, target, previous = self.incoming(job_id), self._target(doc_id), self._previous / job_id
         if not incoming.exists():
-            raise HttpFault(410, "upload-lost", "the file that was uploaded is gone", hint="Upload it again.")
+            raise upload_lost()
         if not self.fits(doc_id):
             raise in_the_way(doc_id)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -107,8 +180,10 @@ class UploadFolder:
         self._copy(incoming, target, job_id)
         sync(target.parent)
 
+    def confirm(self, job_id: str, doc_id: str) -> None:
+        """Do nothing: the file is in its place."""
+
     def restore(self, job_id: str, doc_id: str) -> None:
-        """Bring back the file that was there before an upload that was refused."""
         if self._marker(job_id).exists():
             target, previous = self._target(doc_id), self._previous / job_id
             if target.parent.is_dir():
@@ -117,14 +192,12 @@ class UploadFolder:
                 self._remove_empty_folders(target.parent)
 
     def settle(self, job_id: str) -> None:
-        """Delete the copies of an upload and of the file before it, once the job is finished or was not accepted."""
         incoming, previous = self.incoming(job_id), self._previous / job_id
         copies = (previous, _beside(previous), incoming, _beside(incoming), self._temporary(job_id))
         for path in (self._marker(job_id), *copies):
             path.unlink(missing_ok=True)
 
     def remove(self, doc_id: str) -> None:
-        """Delete a document's file and metadata, if they exist."""
         try:
             target = self._target(doc_id)
         except HttpFault:
@@ -135,12 +208,16 @@ class UploadFolder:
             self._remove_empty_folders(target.parent)
 
     def holds(self, doc_id: str) -> bool:
-        """Return whether there is an uploaded file of that id."""
         try:
             target = self._target(doc_id)
         except HttpFault:
             return False  # no upload can have this id
         return target.is_file() and not target.is_symlink()
+
+    def owns(self, doc_id: str, stored: StoredDocument) -> bool:
+        # If this folder was moved, the index still names the old one, where the file is no more.
+        is_moved = not Path(stored.root, doc_id).exists() and self.holds(doc_id)
+        return stored.root == root_name(self.path) or is_moved
 
     def files(self) -> Iterator[tuple[str, int]]:
         """Yield the id and the size in bytes of every document in the folder."""
@@ -150,7 +227,6 @@ class UploadFolder:
                 yield doc_id, path.stat().st_size
 
     def fits(self, doc_id: str) -> bool:
-        """Return whether a file can have this id: its path is no folder, and all above it are folders inside ours."""
         target = self._target(doc_id)
         if target.is_dir() and not target.is_symlink():
             return False
@@ -158,12 +234,11 @@ class UploadFolder:
         existing = [folder for folder in above if folder.exists() or folder.is_symlink()]
         return all(folder.is_dir() and self._is_inside(folder) for folder in existing)
 
-    def tidy(self, unfinished: Callable[[], Collection[str]], *, older_than: float) -> int:
-        """Delete files that crashes left behind and that no unfinished job needs; return how many there were.
+    def clear(self) -> None:
+        """Do nothing: the files stay here."""
 
-        An upload that is being received has no job yet, so files written to in the last `older_than` seconds stay.
-        The files are listed before the jobs: a job that is added in between still keeps its files.
-        """
+    def tidy(self, unfinished: Callable[[], Collection[str]], *, older_than: float) -> int:
+        # The files are listed before the jobs: a job that is added in between still keeps its files.
         latest = time.time() - older_than
         files = [*self._incoming.iterdir(), *self._previous.iterdir()]
         old = [path for path in files if _written_at(path) < latest]
@@ -214,6 +289,11 @@ class UploadFolder:
 def _beside(path: Path) -> Path:
     """Return the path of a file's metadata."""
     return path.with_name(path.name + BESIDE)
+
+
+def _with_fields(path: Path) -> tuple[bytes, Mapping[str, Any]]:
+    beside = _beside(path)
+    return path.read_bytes(), (yaml.safe_load(beside.read_bytes()) or {}) if beside.exists() else {}
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

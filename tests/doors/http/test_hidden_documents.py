@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from quoth.http.guard.api_keys import KeyFile, KeyScope
-from quoth.http.jobs import JobTable
+from quoth.http.job_file import JobFile
 
 from ..command_line import run, write_files
 from ..small_corpus import CANOLA, FILES
@@ -289,7 +289,20 @@ def test_a_writer_gives_only_labels_that_it_holds(told: Told) -> None:
     assert other.send("GET", "/documents/lease.md").status_code == 200
 
 
-def test_an_upload_keeps_the_labels_of_one_that_waits(told: Told) -> None:
+def test_a_job_does_not_tell_whether_a_hidden_document_replaces_another(told: Told) -> None:
+    notes = []
+    for by in (SEALED, "secret/none.md"):
+        stated = f"---\nsuperseded_by: {by}\n---\n\n# Barn\n\nThe barn is sold in 2034.\n".encode()
+        for body, query in ((stated, {}), (b"# Barn\n\nThe barn is sold.\n", {"superseded_by": by})):
+            put = told.whole.send("PUT", "/documents/barn.md", content=body, params=query)
+            told.whole.await_done(put.headers["location"])
+            notes.append(told.whole.send("GET", put.headers["location"]).json()["notes"])
+
+    assert notes == [[]] * 4
+
+
+@pytest.mark.parametrize("front_matter", ["", "---\naccess: board\n---\n\n"], ids=["in the query", "in the file"])
+def test_an_upload_keeps_the_labels_of_one_that_waits(told: Told, front_matter: str) -> None:
     keys = KeyFile(told.whole.state / "keys.json")
     board, other = (
         Asked(
@@ -299,10 +312,13 @@ def test_an_upload_keeps_the_labels_of_one_that_waits(told: Told) -> None:
         )
         for access in (["board"], [])
     )
-    mill, put = "/documents/mill.md", b"# Mill\n\nThe mill is sold in 2033.\n"
-    with JobTable(told.whole.state / "service.db").alone() as ours:  # so that nothing is done meanwhile
+    mill, put = f"/documents/mill{len(front_matter)}.md", b"# Mill\n\nThe mill is sold in 2033.\n"
+    first = {"params": {"access": "board"}, "content": put}
+    if front_matter:
+        first = {"content": front_matter.encode() + put}
+    with JobFile(told.whole.state / "service.db").alone() as ours:  # so that nothing is done meanwhile
         assert ours
-        sent = [board.send("PUT", mill, content=put, params=given) for given in ({"access": "board"}, {})]
+        sent = [board.send("PUT", mill, **given) for given in (first, {"content": put})]
         refused = other.send("PUT", mill, content=b"# Mine\n\nNow it is mine.\n")
     for one in sent:
         board.await_done(one.headers["location"])

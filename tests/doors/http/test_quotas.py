@@ -14,18 +14,20 @@ from quoth.http.app import make_app
 from quoth.http.guard.api_keys import KeyScope
 from quoth.http.guard.request_bounds import BoundedBody
 from quoth.http.http_faults import HttpFault
+from quoth.http.job_file import JobFile
 from quoth.http.jobs import JobTable, OverQuota, UploadQuota
 from quoth.http.response_types import ErrorDetailJson
 from quoth.http.upload_folder import UploadFolder
 
+from .job_places import database_at
 from .serving import bearer, begun, call, error_of, new_key, opened, plan, sends, wait_for
 
 EACH_TWO = UploadQuota(documents=3, bytes=0, documents_each=2, bytes_each=100)
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> JobTable:
-    return JobTable(tmp_path / "service.db")
+def jobs(place: str) -> JobTable:
+    return JobTable(database_at(place))
 
 
 def put(jobs: JobTable, doc_id: str, owner: str | None, size: int, quota: UploadQuota = EACH_TWO) -> None:
@@ -73,7 +75,7 @@ def test_what_waits_counts_and_what_failed_does_not(jobs: JobTable) -> None:
 
 def test_a_table_from_before_there_were_owners_is_taken_up(tmp_path: Path) -> None:
     path = tmp_path / "service.db"
-    JobTable(path)
+    JobFile(path)
     with sqlite3.connect(path) as connection:
         connection.execute("DROP TABLE uploads")
         for column in ("owner", "bytes"):
@@ -87,7 +89,7 @@ def test_a_table_from_before_there_were_owners_is_taken_up(tmp_path: Path) -> No
     (folder.path / "notes" / "b.md").write_bytes(b"12345")
     (folder.path / "notes" / "b.md.meta.yaml").write_bytes(b"title: B")
     (folder.path / ".incoming" / "half").write_bytes(b"123")
-    jobs = JobTable(path, uploaded=folder.files)
+    jobs = JobTable(JobFile(path, uploaded=folder.files))
 
     assert [(job.id, job.owner, job.bytes) for job in jobs.unfinished()] == [("old", None, 0)]
     jobs.check_quota("c.md", owner="ada", size=5, quota=UploadQuota(0, 10, 0, 0))

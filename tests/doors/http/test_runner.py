@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -17,13 +19,16 @@ import pytest
 
 from quoth.documents.ingest_report import IngestReport
 from quoth.errors import IndexBusy, IndexDamaged, ModelError, QuothError, SettingsError
+from quoth.http.job_file import JobFile
 from quoth.http.job_runner import JobRunner, RunnerLimits
 from quoth.http.jobs import JobTable
-from quoth.protocols import Progress
+from quoth.http.shared_uploads import SharedContent
+from quoth.protocols import JobDatabase, Progress, Statements
 from quoth.types import IndexInfo, Refused
 
 from ..command_line import PATIENCE
-from .uploading import Crash, crashing_after, leftovers, python
+from .job_places import database_at
+from .uploading import CHANGES, TRANSACTION, Crash, crashing_after, leftovers, python
 
 QUICK = RunnerLimits(look=0.05, busy=60, tidy=0, old=-60, tries=3)
 
@@ -65,29 +70,59 @@ class Index:
         return self.folder / doc_id.replace("/", "|")
 
 
-class _Unsynced(JobTable):
+class _Unsynced(JobFile):
     """Does not wait for the disk: processes are ended here, but no power is cut."""
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with super()._transaction() as connection:
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with super()._connection() as connection:
             connection.execute("PRAGMA synchronous = OFF")
             yield connection
 
 
 @dataclass
+class _Counted:
+    """A database whose every transaction is an event that `crashing_after` can count."""
+
+    database: JobDatabase
+
+    def __post_init__(self) -> None:
+        self.alone = self.database.alone
+
+    @contextmanager
+    def transaction(self, *, alone: bool = False) -> Iterator[Statements]:
+        sys.audit(TRANSACTION)
+        with self.database.transaction(alone=alone) as run:
+            yield run
+
+
+@dataclass
 class Works:
-    """A state folder with everything that does jobs."""
+    """A state folder, and the database of `shared` if it is named, with everything that does jobs."""
 
     place: Path
     patience: RunnerLimits = QUICK
+    shared: str = ""
 
     def __post_init__(self) -> None:
         (self.place / "index").mkdir(parents=True, exist_ok=True)
-        self.index = Index(self.place / "index", self.place / "files")
-        self.runner = JobRunner(self.place, ingest=self.index.ingest, remove=self.index.remove, limits=self.patience)
-        self.jobs = self.runner.jobs = _Unsynced(self.place / "service.db")
-        self.library = self.runner.folder
+        self.index = Index(self.place / "index", self.place)
+        self.database = _Counted(database_at(self.shared)) if self.shared else None
+        self.runner = JobRunner(
+            self.place,
+            ingest=self.index.ingest,
+            remove=self.index.remove,
+            limits=self.patience,
+            shared=self.database,
+        )
+        if self.database is None:
+            self.runner.jobs = JobTable(_Unsynced(self.place / "service.db"))
+        self.jobs, self.library = self.runner.jobs, self.runner.files
+        self.index.library = self.library.path
+
+    def again(self) -> Works:
+        """What another process makes of the same place."""
+        return Works(self.place, self.patience, self.shared)
 
     def ended(self) -> list[tuple[str, str | None]]:
         """Return the document and the error code of each line in the audit log."""
@@ -97,6 +132,7 @@ class Works:
     def put(self, doc_id: str, content: bytes, **fields: str) -> str:
         job_id = self.jobs.new_id()
         self.library.incoming(job_id).write_bytes(content)
+        self.library.keep(job_id, doc_id, hashlib.sha256(content).hexdigest())
         self.library.describe(job_id, fields)
         return self.jobs.add(job_id, "put", doc_id).id
 
@@ -109,8 +145,32 @@ class Works:
         return job.error.code if job.error else job.state
 
     def files(self) -> dict[str, bytes]:
+        """Return the file of each document."""
+        if self.database is not None:
+            with self.database.transaction() as run:
+                rows = run.execute("SELECT doc_id, sha256 FROM upload_files WHERE installed")
+            content = SharedContent(self.database)
+            return {doc_id: content.content(doc_id, sha256) or b"" for doc_id, sha256 in rows}
         found = (path for path in self.library.path.rglob("*.md") if path.is_file())
         return {path.relative_to(self.library.path).as_posix(): path.read_bytes() for path in found}
+
+    def fields(self, doc_id: str) -> str:
+        """Return the metadata that is kept of a document."""
+        if self.database is not None:
+            with self.database.transaction() as run:
+                return str(
+                    run.execute("SELECT fields FROM upload_files WHERE doc_id = ? AND installed", (doc_id,))[0][0]
+                )
+        return (self.library.path / f"{doc_id}.meta.yaml").read_text()
+
+    def leftovers(self) -> list[str]:
+        """Return the files and copies of jobs, of which a finished one has none."""
+        found = leftovers(self.library.path)
+        if self.database is not None:
+            found += [path.name for path in self.library.path.iterdir() if not path.name.startswith(".")]
+            with self.database.transaction() as run:
+                found += [job for (job,) in run.execute("SELECT job FROM upload_files WHERE NOT installed")]
+        return found
 
     def finished(self, *job_ids: str) -> None:
         until = time.monotonic() + PATIENCE
@@ -120,8 +180,14 @@ class Works:
 
 
 @pytest.fixture
-def works(tmp_path: Path) -> Works:
-    return Works(tmp_path / "state")
+def shared(place: str) -> str:
+    """A database, or nothing for a folder."""
+    return place if "|" in place else ""
+
+
+@pytest.fixture
+def works(tmp_path: Path, shared: str) -> Works:
+    return Works(tmp_path / "state", shared=shared)
 
 
 def test_uploads_and_removals_of_one_document_are_done_in_their_order(works: Works) -> None:
@@ -150,8 +216,8 @@ def test_many_uploads_are_one_write_and_each_ends_as_it_should(works: Works) -> 
     assert (job := works.jobs.get(noted)) is not None
     assert job.notes == ["a note"]
     assert len(works.index.writes) == 2
-    assert (works.library.path / "10.md.meta.yaml").read_text() == "title: Old\n"
-    assert leftovers(works.library.path) == []
+    assert works.fields("10.md") == "title: Old\n"
+    assert works.leftovers() == []
     assert len(works.ended()) == 62
     assert ("20.md", "unreadable-file") in works.ended()
 
@@ -167,7 +233,7 @@ def test_a_job_that_cannot_be_done_does_no_harm_to_those_beside_it(works: Works)
 
     assert [works.how(one) for one in jobs] == ["done", "internal", "done", "document-id"]
     assert works.index.held() == works.files() == {"a.md": b"text", "b.md": b"text"}
-    assert leftovers(works.library.path) == []
+    assert works.leftovers() == []
 
 
 @pytest.mark.parametrize(
@@ -210,7 +276,7 @@ def test_a_full_disk_is_told_and_what_was_there_is_back(works: Works) -> None:
     assert job.error is not None
     assert (job.error.code, "No space left" in job.error.message) == ("no-room", True)
     assert works.files() == {"a.md": b"old"}
-    assert leftovers(works.library.path) == []
+    assert works.leftovers() == []
 
 
 def test_a_document_that_is_not_there_cannot_be_removed(works: Works) -> None:
@@ -250,8 +316,8 @@ def test_another_writer_is_waited_for(works: Works) -> None:
     assert works.how(one) == "done"
 
 
-def test_who_waits_for_another_writer_too_long_is_told(tmp_path: Path) -> None:
-    works = Works(tmp_path, replace(QUICK, busy=0))
+def test_who_waits_for_another_writer_too_long_is_told(tmp_path: Path, shared: str) -> None:
+    works = Works(tmp_path, replace(QUICK, busy=0), shared)
 
     def trouble(_: Sequence[str]) -> None:
         raise IndexBusy("another process is writing", hint="Wait.")
@@ -278,7 +344,7 @@ def test_a_job_that_waits_when_the_service_ends_is_done_by_the_next_one(works: W
     works.runner.stop(PATIENCE)
     assert works.how(one) == "queued"
 
-    after = Works(works.place)
+    after = works.again()
     after.runner.run_all()
     assert after.how(one) == "done"
     assert after.index.held() == after.files() == {"a.md": b"text"}
@@ -294,7 +360,7 @@ def test_a_job_that_ends_its_process_again_and_again_is_given_up(works: Works) -
     jobs = [works.put(name, b"new") for name in ("a.md", "deadly.md", "b.md")]
     died = 0
     while works.jobs.waiting():
-        again = Works(works.place)
+        again = works.again()
         again.index.trouble = trouble
         try:
             again.runner.run_all()
@@ -307,11 +373,14 @@ def test_a_job_that_ends_its_process_again_and_again_is_given_up(works: Works) -
 
 
 def test_after_a_crash_at_any_step_everything_ends_as_it_should(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: str
 ) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
     for changes in range(2_000):
-        works = Works(tmp_path / str(changes))
+        works = Works(tmp_path / str(changes), shared=shared)
+        if works.database is not None:
+            with works.database.transaction() as run:
+                run.execute("TRUNCATE jobs, uploads, upload_files CASCADE")
         works.put("old.md", b"old", title="Old")
         works.put("gone.md", b"gone")
         works.runner.run_all()
@@ -322,19 +391,19 @@ def test_after_a_crash_at_any_step_everything_ends_as_it_should(
         ]
         died = False
         try:
-            with crashing_after(changes):
+            with crashing_after(changes, counted=[TRANSACTION] if shared else CHANGES):
                 works.runner.run_all()
         except Crash:
             died = True
-        again = Works(works.place)
+        again = works.again()
         again.runner.run_all()
         assert [again.how(one) for one in jobs] == ["unreadable-file", "done", "done"], changes
         assert again.index.held() == again.files() == {"old.md": b"old", "new/a.md": b"a"}, changes
-        assert (again.library.path / "old.md.meta.yaml").read_text() == "title: Old\n"
-        assert (again.library.path / "new/a.md.meta.yaml").read_text() == "title: A\n"
+        assert again.fields("old.md") == "title: Old\n"
+        assert again.fields("new/a.md") == "title: A\n"
         assert again.jobs.unfinished() == ()
         again.library.tidy(set, older_than=-60)
-        assert leftovers(again.library.path) == []
+        assert again.leftovers() == []
         if not died:
             assert changes > 20
             return
@@ -349,7 +418,7 @@ def test_what_a_crash_left_behind_is_tidied_up_when_the_service_begins(works: Wo
     works.finished(one)
     works.runner.stop(PATIENCE)
 
-    assert leftovers(works.library.path) == []
+    assert works.leftovers() == []
     assert works.how(one) == "done"
 
 
@@ -375,7 +444,7 @@ from dataclasses import replace
 from pathlib import Path
 from tests.doors.http.test_runner import QUICK, Works
 
-works = Works(Path(sys.argv[1]), replace(QUICK, old=600))
+works = Works(Path(sys.argv[1]), replace(QUICK, old=600), sys.argv[3])
 log = works.place / "log"
 
 def trouble(doc_ids):
@@ -397,9 +466,9 @@ works.runner.stop(30)
 """
 
 
-def test_processes_share_the_jobs_and_none_is_done_twice_or_at_once(tmp_path: Path) -> None:
-    works = Works(tmp_path)
-    others = [python(_WORKER, tmp_path, str(number)) for number in range(3)]
+def test_processes_share_the_jobs_and_none_is_done_twice_or_at_once(tmp_path: Path, shared: str) -> None:
+    works = Works(tmp_path, shared=shared)
+    others = [python(_WORKER, tmp_path, str(number), shared) for number in range(3)]
     for other in others:
         assert other.stdout is not None
         assert other.stdout.readline() == b"ready\n"
@@ -438,7 +507,7 @@ import json, sys, time
 from pathlib import Path
 from tests.doors.http.test_runner import Works
 
-works = Works(Path(sys.argv[1]))
+works = Works(Path(sys.argv[1]), shared=sys.argv[2])
 
 def trouble(doc_ids):
     print(json.dumps(sorted(doc_ids)), flush=True)
@@ -454,16 +523,19 @@ def test_what_a_killed_process_was_doing_is_taken_up_at_once(works: Works) -> No
     works.put("a.md", b"old", title="Old")
     works.runner.run_all()
     jobs = [works.put("a.md", b"new", title="New"), works.put("b.md", b"BAD"), works.put("c/d.md", b"d")]
-    with python(_STUCK, works.place) as other:
+    with python(_STUCK, works.place, works.shared) as other:
         assert other.stdout is not None
         assert json.loads(other.stdout.readline()) == ["a.md", "b.md", "c/d.md"]
-        assert works.files() == {"a.md": b"new", "b.md": b"BAD", "c/d.md": b"d"}
+        seen = {path: (works.library.path / path).read_bytes() for path in ("a.md", "b.md", "c/d.md")}
+        assert seen == {"a.md": b"new", "b.md": b"BAD", "c/d.md": b"d"}
         works.runner.run_all()  # nothing: the other is at it
         assert [works.how(one) for one in jobs] == ["running"] * 3
         other.kill()
         other.wait(PATIENCE)
-    works.runner.run_all()
+    until = time.monotonic() + PATIENCE  # a server sees a moment later that a process has ended
+    while works.jobs.waiting() and time.monotonic() < until:
+        works.runner.run_all()
 
     assert [works.how(one) for one in jobs] == ["done", "unreadable-file", "done"]
     assert works.index.held() == works.files() == {"a.md": b"new", "c/d.md": b"d"}
-    assert leftovers(works.library.path) == []
+    assert works.leftovers() == []

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +36,13 @@ class Uploads:
     state: Path
 
     @property
+    def is_shared(self) -> bool:
+        """Whether it keeps them in a database, and only copies here what it ingests."""
+        return (self.state / "copies").exists()
+
+    @property
     def files(self) -> Path:
-        return self.state / "files"
+        return self.state / ("copies" if self.is_shared else "files")
 
     def put(self, doc_id: str, data: bytes | Iterator[bytes], **query: Any) -> httpx.Response:  # noqa: ANN401
         return self.client.put(address(doc_id), content=data, params=query)
@@ -84,7 +89,7 @@ def address(doc_id: str) -> str:
     return f"/documents/{quote(doc_id, safe='/')}"
 
 
-def plan(index: Path, state: Path, *, profile: str | None = None, **settings: str) -> ServeOptions:
+def plan(index: Path | str, state: Path, *, profile: str | None = None, **settings: str) -> ServeOptions:
     flags = {"embedding.model_name": "hash", "rerank.kind": "late", "service.state": str(state)}
     flags |= {name.replace("__", "."): value for name, value in settings.items()}
     return ServeOptions(index=str(index), overrides=Overrides({}, {}, flags), profile=profile, auth=False)
@@ -99,7 +104,7 @@ def serving(made: ServeOptions) -> Iterator[Uploads]:
 
 @contextmanager
 def program(
-    index: Path, state: Path, *more: str, variables: Mapping[str, str] = HASH, log: Path
+    index: Path | str, state: Path, *more: str, variables: Mapping[str, str] = HASH, log: Path
 ) -> Iterator[tuple[Uploads, subprocess.Popen[bytes]]]:
     """`quoth serve` as a process; it is ended at the end, unless it has ended before."""
     with socket.socket() as taken:
@@ -137,15 +142,18 @@ class Crash(BaseException):
     """What ends a process, as far as this one can tell."""
 
 
-_CHANGES = frozenset(
+CHANGES = frozenset(
     {"os.link", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.utime", "os.symlink", "open", "sqlite3.connect"}
 )
+TRANSACTION = "quoth.tests.transaction"
+"""What a database reports in place of its changes, which no audit sees."""
 _left: list[int] = []
 """How many more changes are allowed; empty when nobody counts."""
+_counted: set[str] = set()
 
 
 def _count(event: str, arguments: tuple[object, ...]) -> None:
-    if not _left or event not in _CHANGES:
+    if not _left or event not in _counted:
         return
     if event != "open" or (isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
         _left[0] -= 1
@@ -157,13 +165,15 @@ sys.addaudithook(_count)
 
 
 @contextmanager
-def crashing_after(changes: int) -> Iterator[None]:
-    """Raise `Crash` instead of the next change to the disk after so many."""
+def crashing_after(changes: int, *, counted: Collection[str] = CHANGES) -> Iterator[None]:
+    """Raise `Crash` instead of the next change to the disk after so many, or of another event."""
     _left.append(changes)
+    _counted.update(counted)
     try:
         yield
     finally:
         _left.clear()
+        _counted.clear()
 
 
 def python(code: str, *arguments: str | Path) -> subprocess.Popen[bytes]:

@@ -144,16 +144,17 @@ def set_labels(connection: Connection, schema: str, labels: Mapping[str, Iterabl
 
 def _lock(connection: Connection, schema: str, doc_ids: Iterable[str], *, alone: bool) -> None:
     connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_WAIT))
-    ours = _hash(f"quoth {schema}")
+    ours = lock_number(f"quoth {schema}")
     if alone:
         connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (ours,))
         return
     connection.execute("SELECT pg_advisory_xact_lock_shared(%s, -1)", (ours,))
-    buckets = sorted({_hash(doc_id) % _BUCKETS for doc_id in doc_ids})  # in order: no deadlock
+    buckets = sorted({lock_number(doc_id) % _BUCKETS for doc_id in doc_ids})  # in order: no deadlock
     connection.execute("SELECT pg_advisory_xact_lock(%s, b) FROM unnest(%s::integer[]) AS b", (ours, buckets))
 
 
-def _hash(text: str) -> int:
+def lock_number(text: str) -> int:
+    """Return the number of an advisory lock that a text names."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big", signed=True)
 
 

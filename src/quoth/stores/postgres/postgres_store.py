@@ -19,6 +19,7 @@ from quoth.stores.postgres.postgres_connections import Connection, Connections
 from quoth.stores.postgres.postgres_publish import set_labels
 from quoth.stores.postgres.postgres_reader import PostgresReader
 from quoth.stores.postgres.postgres_schema import PublishedIndex
+from quoth.stores.postgres.postgres_uploads import PostgresUploads
 from quoth.stores.postgres.postgres_writer import PostgresWriter
 from quoth.types import (
     EVERYTHING,
@@ -54,6 +55,11 @@ class PostgresStore:
     @property
     def location(self) -> str:
         return self._connections.location
+
+    @property
+    def uploads(self) -> PostgresUploads:
+        """What keeps the jobs and files of uploads beside the index."""
+        return PostgresUploads(self._connections)
 
     def size(self) -> int:
         """Return the bytes of all tables and indexes of the schema."""

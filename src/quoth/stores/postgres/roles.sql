@@ -1,7 +1,7 @@
 -- The roles of an index, each with no more rights than its work needs:
 --
 --   owner   makes and migrates the tables, does the first ingest, maintains
---   writer  ingests and removes documents
+--   writer  ingests and removes documents; for a service that takes uploads too
 --   reader  answers questions
 --   asker   answers questions of people who may see some documents only (see docs/postgres.md); made with
 --           `-v asker=quoth_asker`
@@ -60,6 +60,11 @@ WHERE to_regclass(format('%I.migrations', :'schema')) IS NOT NULL \gexec
 -- The log of questions may hold what people asked: whoever answers need not see it.
 SELECT format('REVOKE SELECT ON %I.query_log FROM %I', :'schema', :'reader')
 WHERE to_regclass(format('%I.query_log', :'schema')) IS NOT NULL \gexec
+
+-- Uploads, and the jobs that wait, are for the services that take them. Other roles that read are not given them either.
+SELECT format('REVOKE SELECT ON %I.%I FROM %I', :'schema', wanted.name, :'reader')
+FROM unnest(ARRAY['jobs', 'uploads', 'upload_files', 'upload_chunks']) AS wanted (name)
+WHERE to_regclass(format('%I.%I', :'schema', wanted.name)) IS NOT NULL \gexec
 
 -- A reader does not write anywhere, whatever else it may be given.
 ALTER ROLE :"reader" IN DATABASE :"database" SET default_transaction_read_only = on;
