@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 
 from starlette.types import ASGIApp
 
+from quoth.cluster.remote_shard import SLOW
 from quoth.cluster.remote_store import RemoteStore
 from quoth.cluster.shard_host import ShardHost, Version, layout_of, version_of
 from quoth.errors import IndexFault, QuothError, ShardLost
@@ -119,7 +120,7 @@ class HandleTransport:
 
     def __call__(self, number: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
         handle = self._handles[number % len(self._handles)]
-        seconds = _OPEN_SECONDS if method == "info" else self._seconds
+        seconds = _OPEN_SECONDS if method in SLOW else self._seconds
         end = time.monotonic() + seconds
         # The whole entry is sent once, to a replica that has not opened it.
         reply = self._sent(number, seconds, end, handle.call, version_of(entry), method, args)
