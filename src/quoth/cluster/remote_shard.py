@@ -204,8 +204,8 @@ class RemoteShard:
         """Also fetch the neighbours of the sentences and the likely documents, unless these are cached."""
         new = tuple(doc_id for doc_id in choice.likely if self._recalled("document", doc_id) is None)
         found, beside, infos, documents = self.call("fetch", query, replace(choice, likely=new))
-        for item, neighbours in zip(found.candidates.items, beside, strict=True):
-            self.remember("neighbours", item.sentence.id, neighbours)
+        for sentence_id, neighbours in beside.items():
+            self.remember("neighbours", sentence_id, neighbours)
         for info in infos:
             self.remember("listed", info.id, (info,))
         for document in documents:
