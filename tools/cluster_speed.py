@@ -174,7 +174,9 @@ def main() -> None:
     one.add_argument("questions", type=Path, help="JSONL with a `question` in each line")
     one.add_argument("--shards", type=int, nargs="+", default=[1, 2, 4, 8])
     one.add_argument("--limit", type=int, help="only so many questions")
-    one.add_argument("--beside", type=Path, metavar="SRC", help="another source tree, whose clusters are asked by turns")
+    one.add_argument(
+        "--beside", type=Path, metavar="SRC", help="another source tree, whose clusters are asked by turns"
+    )
     one.set_defaults(run=serving)
     arguments = parser.parse_args()
     arguments.run(arguments)
