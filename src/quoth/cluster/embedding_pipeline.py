@@ -12,7 +12,7 @@ from typing import Any
 
 from quoth.cluster import embedded_batches as batches
 from quoth.cluster.embedded_batches import EmbeddedBatch, IngestTarget, PendingBatch, PendingRun, SentenceRun
-from quoth.cluster.ray_session import fetch, wait_for_some
+from quoth.cluster.ray_session import cpus, fetch, wait_for_some
 from quoth.documents.changes import FileReader, changed_file, extract_text, unchanged_labels
 from quoth.documents.files import SourceFile
 from quoth.documents.split_document import ExtractedFile, labels_in, split_document
@@ -179,12 +179,12 @@ def run(target: IngestTarget, groups: Sequence[FileGroup], *, workers: int, gpus
     )
     # Ray would end a process with a GPU after each task, and its model with it.
     embed = ray.remote(max_calls=0)(_embedded).options(num_cpus=1, num_gpus=gpus or None, **often)
+    most = workers if workers < cpus() else _AHEAD * workers  # all of them run at once where CPUs are free
     waiting = iter(groups)
     reading = [read.remote(given, group) for group in islice(waiting, workers)]
     embedding: set[Any] = set()
     while reading or embedding:
-        takes_more = len(embedding) < _AHEAD * workers
-        for ready in wait_for_some([*embedding, *(reading if takes_more else ())]):
+        for ready in wait_for_some([*embedding, *(reading if len(embedding) < most else ())]):
             if ready in embedding:
                 embedding.remove(ready)
                 yield fetch(ready)
