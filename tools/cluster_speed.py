@@ -2,17 +2,20 @@
 
     python tools/cluster_speed.py serving INDEX QUESTIONS --shards 1 2 4 8
     python tools/cluster_speed.py serving INDEX QUESTIONS --shards 4 --beside ../before/src
+    python tools/cluster_speed.py calls
 
-takes an embedded index and a file of questions, writes the index into shards, and asks the plain service and the one on
-Ray the same questions over HTTP, one at a time, each question of one service after the other. With `--beside` the
-clusters of another source tree are asked as well. It prints a table in Markdown. The processor's time is that of the
-service with all processes that it started, while it answers.
+The first two take an embedded index and a file of questions, write the index into shards, and ask the plain service
+and the one on Ray the same questions over HTTP, one at a time, each question of one service after the other. With
+`--beside` the clusters of another source tree are asked as well. The processor's time is that of the service with all
+processes that it started, while it answers. The last compares a call through Ray Serve with a direct one. Each prints
+a table in Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -24,6 +27,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -53,10 +57,10 @@ class Service:
     processor: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
 
     def ask(self, question: str, *, again: bool) -> None:
-        used, began = _processor_seconds(self.process), time.perf_counter()
+        used, began = processor_seconds(self.process), time.perf_counter()
         answer = self.client.post("/answer", json={"question": question}).raise_for_status()
         self.clock[again].append(time.perf_counter() - began)
-        self.processor[again].append(_processor_seconds(self.process) - used)
+        self.processor[again].append(processor_seconds(self.process) - used)
         if lacked := [part for part in answer.json()["run_notes"]["degraded"] if part.startswith("shard ")]:
             sys.exit(f"{question!r} was answered without {', '.join(lacked)}: the times are not of whole answers")
 
@@ -115,9 +119,56 @@ def _print_table(services: Sequence[Service], count: int) -> None:
         print(f"| {service.name} | {' | '.join(cells)} | {service.started:.0f} s |", flush=True)
 
 
+def calls(arguments: argparse.Namespace) -> None:
+    """Ask four replicas at once for a kilobyte, from another replica, as a router asks shards."""
+    import ray
+    from ray import serve
+
+    from quoth.cluster.serving import _ACTOR
+
+    class Shard:
+        def actor(self) -> Any:  # noqa: ANN401 - of Ray's
+            return ray.get_runtime_context().current_actor
+
+        def call(self, _: object) -> bytes:
+            return bytes(1000)
+
+    class Router:
+        def __init__(self, *shards: Any) -> None:  # noqa: ANN401 - of Ray's
+            self._shards = shards
+            self._actors = [shard.actor.remote().result() for shard in shards]
+
+        def rounds(self, count: int, direct: bool) -> None:
+            for _ in range(count):
+                if direct:
+                    ray.get([actor.__ray_call__.remote(lambda _, given: bytes(1000), 1) for actor in self._actors])
+                else:
+                    for asked in [shard.call.remote(1) for shard in self._shards]:
+                        asked.result()
+
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    serve.start(proxy_location="Disabled", logging_config={"log_level": "WARNING"})
+    deployment: Any = serve.deployment  # what it returns is not typed
+    shards = [deployment(Shard).options(name=f"shard-{n}", ray_actor_options=_ACTOR).bind() for n in range(4)]
+    router = serve.run(deployment(Router).options(ray_actor_options=_ACTOR).bind(*shards))
+    ways: dict[str, tuple[list[float], list[float]]] = {"through Serve": ([], []), "direct": ([], [])}
+    for _ in range(arguments.turns):
+        for way, (clock, processor) in ways.items():
+            used, began = processor_seconds(os.getpid()), time.perf_counter()
+            router.rounds.remote(arguments.rounds, way == "direct").result()
+            clock.append((time.perf_counter() - began) / arguments.rounds)
+            processor.append((processor_seconds(os.getpid()) - used) / arguments.rounds / len(shards))
+    print("| a call to each of four shards | all four, by the clock | processor, for each |\n|---|---|---|")
+    first = ways["through Serve"]
+    for way, (clock, processor) in ways.items():
+        print(f"| {way} | {_cell(clock, first[0], 50)} | {_cell(processor, first[1], 50)} |")
+    serve.shutdown()  # type: ignore[no-untyped-call]
+    ray.shutdown()
+
+
 def _cell(times: Sequence[float], base: Sequence[float], share: int) -> str:
     here, there = _percentile(times, share), _percentile(base, share)
-    return f"{1000 * here:.0f} ms ({here / there:.1f}x)"
+    return f"{1000 * here:.{0 if here > 0.01 else 1}f} ms ({here / there:.{1 if here >= there else 2}f}x)"
 
 
 def _percentile(times: Sequence[float], share: int) -> float:
@@ -134,7 +185,7 @@ def _write(index: Path, place: Path, shards: int) -> None:
     )
 
 
-def _processor_seconds(process: int) -> float:
+def processor_seconds(process: int) -> float:
     """Return what a process and all its descendants that run now have taken of the processor."""
     taken: dict[int, tuple[int, int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -178,6 +229,10 @@ def main() -> None:
         "--beside", type=Path, metavar="SRC", help="another source tree, whose clusters are asked by turns"
     )
     one.set_defaults(run=serving)
+    two = commands.add_parser("calls", help="what a call to a shard takes, through Serve and past it")
+    two.add_argument("--rounds", type=int, default=200)
+    two.add_argument("--turns", type=int, default=3)
+    two.set_defaults(run=calls)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

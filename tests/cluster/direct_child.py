@@ -54,7 +54,7 @@ def main() -> None:
     ray.init(address=address, log_to_driver=False)
     entry = manifest.read(open_location(place)).shards[0]
     cache = Path(place) / "cache"
-    actor = ray.remote(Replica).options(num_cpus=0, max_concurrency=8).remote(place, cache, LAYOUT)
+    actor: Any = ray.remote(Replica).options(num_cpus=0, max_concurrency=8).remote(place, cache, LAYOUT)
     handle = Handle(actor)
     calls = DirectCalls(handle)
 
