@@ -136,12 +136,12 @@ def calls(arguments: argparse.Namespace) -> None:
     class Router:
         def __init__(self, *shards: Any) -> None:  # noqa: ANN401 - of Ray's
             self._shards = shards
-            self._actors = [shard.actor.remote().result() for shard in shards]
 
         def rounds(self, count: int, direct: bool) -> None:
+            actors = [shard.actor.remote().result() for shard in self._shards] if direct else []
             for _ in range(count):
                 if direct:
-                    ray.get([actor.__ray_call__.remote(lambda _, given: bytes(1000), 1) for actor in self._actors])
+                    ray.get([actor.__ray_call__.remote(lambda _, given: bytes(1000), 1) for actor in actors])
                 else:
                     for asked in [shard.call.remote(1) for shard in self._shards]:
                         asked.result()
