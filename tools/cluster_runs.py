@@ -2,6 +2,7 @@
 
     python tools/cluster_runs.py same CORPUS QUESTIONS       one index against four shards, answer by answer
     python tools/cluster_runs.py ingest CORPUS               wall time against `quoth ingest`
+    python tools/cluster_runs.py start CORPUS [--beside SRC] how soon an ingest reads, of two source trees by turns
     python tools/cluster_runs.py batch INDEX QUESTIONS       questions a second against `quoth batch`
     python tools/cluster_runs.py recovery INDEX QUESTIONS    three nodes here, one of which is killed in the middle
 
@@ -11,6 +12,7 @@ Each prints a table in Markdown. CORPUS is a folder of documents, INDEX an embed
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -28,6 +30,28 @@ from stores.replay import ReplayEmbedder, documents_of  # noqa: E402
 from stores.shards import write_shards  # noqa: E402
 
 PROGRAM = str(Path(sys.executable).with_name("quoth"))
+STARTING = """
+import os, sys, time
+from pathlib import Path
+from cluster_speed import processor_seconds
+began = time.monotonic()
+from quoth.cluster import ingest_driver
+from quoth.overrides import NO_OVERRIDES
+seen = {}
+
+def note(stage):
+    seen.setdefault(stage, (time.monotonic() - began, processor_seconds(os.getpid())))
+
+check = ingest_driver.check_sees
+ingest_driver.check_sees = lambda *given: (note("started"), check(*given))
+job = ingest_driver.ClusterIngest(
+    paths=(Path(sys.argv[1]),), output=sys.argv[2], shards=4, profile=None, prune=False, overrides=NO_OVERRIDES,
+    address=None, workers=None, gpus_per_worker=0,
+)
+ingest_driver.ingest(job, progress=lambda what, done, total: note(what))
+print(*(f"{seen[stage][kind]:.1f}" for kind in (0, 1) for stage in ("started", "reading")))
+"""
+"""Ingests as `quoth cluster ingest` does, and notes when the cluster runs and when the first file was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +93,21 @@ def ingest(arguments: argparse.Namespace) -> None:
         f"| `quoth cluster ingest --shards 4` | {cluster:.0f} s ({cluster / plain:.2f}x) "
         f"| {cluster - started:.0f} s ({(cluster - started) / plain:.2f}x) | {cluster_again:.0f} s |"
     )
+
+
+def start(arguments: argparse.Namespace) -> None:
+    trees = [ROOT / "src", *([arguments.beside] if arguments.beside else [])]
+    print(
+        "| seconds | clock: Ray runs | first file read | processor: Ray runs | first file read |\n|---|---|---|---|---|"
+    )
+    for tree in trees * arguments.turns:
+        with tempfile.TemporaryDirectory() as scratch:
+            words = [sys.executable, "-W", "ignore", "-c", STARTING, str(arguments.corpus), str(Path(scratch, "four"))]
+            path = os.pathsep.join([str(tree.resolve()), str(Path(__file__).resolve().parent)])
+            ran = subprocess.run(
+                words, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+            )
+        print(f"| `{tree}` | {ran.stdout.strip().replace(' ', ' | ')} |", flush=True)
 
 
 def batch(arguments: argparse.Namespace) -> None:
@@ -186,7 +225,7 @@ def _write(index: Path, place: Path, shards: int) -> None:
 def main(given: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for run, paths in ((same, ("corpus", "questions")), (ingest, ("corpus",))):
+    for run, paths in ((same, ("corpus", "questions")), (ingest, ("corpus",)), (start, ("corpus",))):
         one = commands.add_parser(run.__name__)
         one.set_defaults(run=run)
         for name in paths:
@@ -194,6 +233,9 @@ def main(given: Sequence[str] | None = None) -> None:
         one.add_argument("--profile", default="general")
         if run is same:
             one.add_argument("--index", type=Path, help="of the corpus; its vectors are taken, and nothing is embedded")
+        if run is start:
+            one.add_argument("--beside", type=Path, metavar="SRC", help="another source tree")
+            one.add_argument("--turns", type=int, default=2, help="how often each is measured")
     for run in (batch, recovery):
         one = commands.add_parser(run.__name__)
         one.set_defaults(run=run)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from quoth.cluster.remote_store import RemoteStore
 from quoth.cluster.shard_host import ShardHost
 from quoth.errors import IndexFault, IndexMismatch, IndexUnwritable, NoIndex, ShardLost, ShardMissing
 from quoth.library import Quoth
@@ -23,9 +27,11 @@ from quoth.stores.locations import open_location
 from quoth.stores.sharded import assign
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import describe_shard
-from quoth.types import Abstention, Filters, Question, QuestionTokens
+from quoth.types import Abstention, Filters, Query, Question, QuestionTokens, SplitDocument
 from stores.fakes import PROFILE, HashEmbedder
 from stores.replay import ReplayEmbedder, documents_of
+from stores.shards import both, described
+from stores.test_sharded import WORDS, corpora, questions
 
 from .remote_shards import (
     CROPS,
@@ -99,10 +105,44 @@ def test_what_was_said_is_not_asked_again(published: Path) -> None:
     wires = Wires(published, SHARDS)
     with remote(wires) as (quoth, _):
         first = quoth.ask(QUESTIONS[0])
-        assert {"counts", "search", "candidates", "around"} <= {method for _, method in wires.calls}
+        assert {"words", "search", "fetch", "around"} <= {method for _, method in wires.calls}
         wires.calls.clear()
         assert quoth.ask(QUESTIONS[0]) == first
-        assert {method for _, method in wires.calls} <= {"search", "scores", "candidates", "ping"}
+        assert {method for _, method in wires.calls} <= {"search", "fetch", "ping"}
+
+
+def test_a_question_asks_each_shard_twice(published: Path) -> None:
+    wires = Wires(published, SHARDS)
+    with remote(wires) as (quoth, _):
+        assert quoth.info.documents == len(CROPS)
+        wires.calls.clear()
+        quoth.ask("Which crop is stored below any other?")
+        calls = [(shard, method) for shard, method in wires.calls if method != "ping"]
+        assert sorted(calls) == [(shard, method) for shard in range(SHARDS) for method in ("fetch", "search")]
+
+
+@settings(max_examples=8, deadline=None)
+@given(corpora(), st.lists(questions(), min_size=6, max_size=6), st.sampled_from([1, 4, 500_000]))
+def test_whether_words_are_counted_here_or_there_changes_nothing(
+    documents: list[SplitDocument], asked: list[Query], words: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr("quoth.cluster.remote_store._MOST_WORDS", words)
+        patched.setattr("quoth.cluster.remote_store._FEWEST_WORDS", 1)
+        one, _ = both(Path(folder), documents, shards=SHARDS, smallest_partition=4096)
+        wires = Wires(Path(folder) / "several", SHARDS)
+        store = RemoteStore(wires.place, wires, layout=LAYOUT, strict=True)
+        terms = [*WORDS, "unheard", "lime soil", "Straße", "大学"]
+        with one.read() as alone, store.read() as together:
+            assert together.frequencies(terms) == alone.frequencies(terms)
+            for query in asked:
+                found, expected = together.search(query), alone.search(query)
+                assert described(found) == described(expected)
+                assert np.array_equal(found.vectors, expected.vectors)
+                sentences = [item.sentence for item in found.items]
+                assert together.neighbours(sentences) == alone.neighbours(sentences)
+        for opened in (one, store, wires):
+            opened.close()
 
 
 def test_it_cannot_be_written(published: Path) -> None:
@@ -121,7 +161,7 @@ def test_where_nothing_is_published_there_is_no_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["dies", "is late"])
-@pytest.mark.parametrize("method", ["info", "counts", "search", "scores", "candidates", "around", "documents"])
+@pytest.mark.parametrize("method", ["info", "words", "search", "fetch", "documents"])
 def test_without_a_shard_the_others_answer_as_one_index_and_say_so(
     method: str, way: str, published: Path, rest: EmbeddedStore
 ) -> None:
@@ -220,6 +260,7 @@ def test_a_word_that_only_a_missing_shard_may_hold_is_not_said_to_be_unknown_to_
     with remote(wires) as (quoth, _):
         whole = quoth.ask("What does Halvorsen say?", filters=Filters(doc_ids=ELSEWHERE))
         wires.faults[LOST] = dies_at()
+        assert quoth.ask(QUESTIONS[0]).notes.degraded == (NAME, "evidence")
         outcome = quoth.ask("What does Lindqvist say?", filters=Filters(doc_ids=ELSEWHERE))
         assert isinstance(whole, Abstention)
         assert isinstance(outcome, Abstention)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -119,6 +120,25 @@ def test_a_batch_survives_a_node(placement: str, cluster: ThreeNodes, asked: Ask
 
     assert (ran.code, ran.talk) == (1, asked.problems)
     assert out.read_bytes() == asked.lines
+
+
+def test_a_shard_is_called_directly_as_long_as_its_replica_answers(cluster: ThreeNodes, shards: Path) -> None:
+    """What cannot be called so gives None, and then goes through Serve."""
+    words = [sys.executable, "-W", "ignore", "-m", "cluster.direct_child", str(shards), cluster.address]
+    tests = Path(__file__).parents[1]
+    ran = subprocess.run(words, check=False, cwd=tests, capture_output=True, text=True, timeout=PATIENCE)
+
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == {
+        "twice": ["given True", "given True"],
+        "found": 1,
+        "not open": "unknown None",
+        "meanwhile": None,
+        "late": "shard 1 of the index cannot be asked now: it did not answer in time",
+        "right after": None,
+        "later": "given True",
+        "dead": None,
+    }
 
 
 def test_a_batch_goes_on_where_it_was_killed(cluster: ThreeNodes, asked: Asked, tmp_path: Path) -> None:

@@ -1,17 +1,18 @@
-"""The parallel half of an ingest, on Ray Data: files -> documents -> runs of sentences -> vectors -> batches.
+"""The parallel half of an ingest, as Ray tasks: files -> documents -> runs of sentences -> vectors -> batches.
 
 Only small values return to the driver: which files are unchanged, which cannot be read, and which batches were written.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
 from quoth.cluster import embedded_batches as batches
 from quoth.cluster.embedded_batches import EmbeddedBatch, IngestTarget, PendingBatch, PendingRun, SentenceRun
-from quoth.cluster.ray_session import native_stderr_silenced
+from quoth.cluster.ray_session import cpus, fetch, wait_for_some
 from quoth.documents.changes import FileReader, changed_file, extract_text, unchanged_labels
 from quoth.documents.files import SourceFile
 from quoth.documents.split_document import ExtractedFile, labels_in, split_document
@@ -21,9 +22,10 @@ from quoth.wiring import open_embedder
 
 _MOST_BYTES = 8 * 2**20
 """The most bytes of a batch, unless a single run is larger."""
-_DEATHS = 4
-"""How many processes in a row may die while they start. For later deaths, Ray's limit is half an hour without
-progress."""
+_RETRIES = 3
+"""How often a task is repeated whose process or node died."""
+_AHEAD = 2
+"""Batches for each embedder, and for each reader, that wait: enough that none is idle, and few enough for memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,6 @@ class ReadFiles:
         self._profile = target.profile
         self._extraction = Extraction(replace(target.settings.ingest, workers=1))
         self._files = FileReader(target.profile, target.settings.ingest, self._extraction)
-
-    def __call__(self, batch: Mapping[str, Sequence[FileGroup]]) -> Iterator[dict[str, list[object]]]:
-        for group in batch["group"]:
-            try:
-                for result in self.read(group):
-                    yield {"read": [result]}
-            except QuothError as error:
-                yield {"read": [error]}
 
     def read(self, group: FileGroup) -> Iterator[PendingBatch | GroupReport]:
         """Yield the batches of a group, and then the report on its files."""
@@ -155,15 +149,6 @@ class EmbedBatches:
     def __init__(self, target: IngestTarget) -> None:
         self._target = target
 
-    def __call__(
-        self, batch: Mapping[str, Sequence[PendingBatch | PipelineResult]]
-    ) -> Iterator[dict[str, list[PipelineResult]]]:
-        for read in batch["read"]:
-            try:
-                yield {"result": [self.embed(read) if isinstance(read, PendingBatch) else read]}
-            except QuothError as error:
-                yield {"result": [error]}
-
     def embed(self, batch: PendingBatch) -> EmbeddedBatch:
         """Embed and write a batch, unless an earlier attempt already wrote it."""
         target = self._target
@@ -182,33 +167,54 @@ class EmbedBatches:
 
 def run(target: IngestTarget, groups: Sequence[FileGroup], *, workers: int, gpus: float) -> Generator[PipelineResult]:
     """Work through the groups on the cluster; yield the results in any order."""
-    from ray.data import ActorPoolStrategy, DataContext, from_items
+    import ray
 
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    context = DataContext.get_current()
-    context.enable_progress_bars = False
-    context.target_max_block_size = 1  # one batch in a block, so that a large document is spread over processes
-    context.max_consecutive_actor_init_deaths = _DEATHS
-    most = max(1, min(workers, len(groups)))
-    rows = (
-        from_items([{"group": group} for group in groups], override_num_blocks=len(groups))
-        .map_batches(
-            ReadFiles,
-            fn_constructor_args=[target],
-            batch_size=1,
-            num_cpus=0,  # the embedders take all CPUs, and readers run beside them
-            compute=ActorPoolStrategy(min_size=1, max_size=most),
-        )
-        .map_batches(
-            EmbedBatches,
-            fn_constructor_args=[target],
-            batch_size=1,
-            num_cpus=1,
-            num_gpus=gpus or None,
-            compute=ActorPoolStrategy(min_size=1, max_size=workers, initial_size=most),
-        )
-        .iter_rows()
+    given = ray.put(target)
+    often = {"max_retries": _RETRIES, "scheduling_strategy": "SPREAD"}
+    read = ray.remote(_read).options(
+        num_cpus=0,  # the embedders take all CPUs, and readers run beside them
+        num_returns="streaming",
+        _generator_backpressure_num_objects=_AHEAD,
+        **often,
     )
-    with native_stderr_silenced():  # a warning for each process: it could not be restarted without this one
-        for row in rows:
-            yield row["result"]
+    # Ray would end a process with a GPU after each task, and its model with it.
+    embed = ray.remote(max_calls=0)(_embedded).options(num_cpus=1, num_gpus=gpus or None, **often)
+    most = workers if workers < cpus() else _AHEAD * workers  # all of them run at once where CPUs are free
+    waiting = iter(groups)
+    reading = [read.remote(given, group) for group in islice(waiting, workers)]
+    embedding: set[Any] = set()
+    while reading or embedding:
+        for ready in wait_for_some([*embedding, *(reading if len(embedding) < most else ())]):
+            if ready in embedding:
+                embedding.remove(ready)
+                yield fetch(ready)
+                continue
+            try:
+                embedding.add(embed.remote(given, next(ready)))
+            except StopIteration:
+                reading.remove(ready)
+                reading += [read.remote(given, group) for group in islice(waiting, 1)]
+
+
+# In the processes of the cluster
+
+
+_reader: ReadFiles | None = None
+"""That of this process. A Ray process works for one driver, and so for one target."""
+
+
+def _read(target: IngestTarget, group: FileGroup) -> Iterator[PendingBatch | GroupReport | QuothError]:
+    global _reader  # noqa: PLW0603 - the next task of this process goes on with it
+    _reader = _reader or ReadFiles(target)
+    try:
+        yield from _reader.read(group)
+    except QuothError as error:
+        yield error
+
+
+def _embedded(target: IngestTarget, read: PendingBatch | GroupReport | QuothError) -> PipelineResult:
+    """Embed and write a batch, and pass on everything else: the driver could only tell them apart by fetching them."""
+    try:
+        return EmbedBatches(target).embed(read) if isinstance(read, PendingBatch) else read
+    except QuothError as error:
+        return error

@@ -139,12 +139,11 @@ def cpus() -> int:
 @contextmanager
 def ray_errors_translated() -> Iterator[None]:
     """Raise a `ClusterFault` with the last line of any error of Ray's."""
-    from ray.data.exceptions import ExecutionTimeoutError, SystemException
     from ray.exceptions import RayError
 
     try:
         yield
-    except (RayError, ExecutionTimeoutError, SystemException) as error:
+    except RayError as error:
         raise ClusterFault(f"the cluster could not finish: {last_line(error)}", hint=AGAIN) from error
 
 
@@ -162,16 +161,16 @@ def fetch(task: Any) -> Any:  # noqa: ANN401 - a reference of Ray's, and what it
 
 
 def wait_for_some(tasks: list[Any]) -> Sequence[Any]:
-    """Wait for at least one task, and return the finished tasks.
+    """Wait for at least one task, and return the finished tasks, and those that have yielded something new.
 
     Ray accepts tasks silently when no CPU is free, so a long wait is explained in the log.
     """
     import ray
 
-    done, _ = ray.wait(tasks, num_returns=1, timeout=_LONG_WAIT_SECONDS)
+    done, _ = ray.wait(tasks, num_returns=1, timeout=_LONG_WAIT_SECONDS, fetch_local=False)
     if not done:
         _warn_once()
-        done, _ = ray.wait(tasks, num_returns=1)
+        done, _ = ray.wait(tasks, num_returns=1, fetch_local=False)
     return cast("Sequence[Any]", done)
 
 

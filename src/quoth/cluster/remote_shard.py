@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from quoth.errors import IndexFault, ShardLost
@@ -20,12 +20,12 @@ from quoth.stores.query_terms import Variant, variants
 from quoth.stores.sharded import bm25
 from quoth.stores.sharded.cluster_manifest import ClusterManifest, ShardEntry
 from quoth.stores.sharded.shard_protocol import (
-    ChosenSentence,
-    QueryWeights,
-    ScoredHit,
+    FetchedSentences,
     ShardAccess,
+    ShardChoice,
     ShardHits,
     ShardQuery,
+    WordCounts,
     shard_name,
 )
 from quoth.stores.sharded.visible_reader import ShardView
@@ -53,14 +53,16 @@ _FIRST_SECONDS, _LONGEST_SECONDS = 0.5, 10.0
 """How long a lost shard is left alone before the next check: longer each time, so that questions rarely wait for it."""
 _QUIET_SECONDS = 5.0
 """A shard without calls for so long is checked."""
+SLOW = frozenset({"info", "words"})
+"""Calls that open a shard for a router."""
 _log = logging.getLogger(__name__)
 
 
 class Transport(Protocol):
     """Carries a call to the host of shard `number`, which counts from 0; see `shard_host.ShardHost.call`.
 
-    Raises `ShardLost` if no reply comes in time or the host is gone, and `IndexFault` if it refuses. `info` may take as
-    long as opening the shard takes, every other method no longer than a question can wait.
+    Raises `ShardLost` if no reply comes in time or the host is gone, and `IndexFault` if it refuses. Methods in `SLOW`
+    may take as long as opening the shard takes, every other one no longer than a question can wait.
     """
 
     def __call__(self, number: int, entry: ShardEntry, method: str, args: tuple[Any, ...]) -> Any: ...  # noqa: ANN401
@@ -171,12 +173,15 @@ class RemoteShard:
         self._cache = cache
         self.limited: ShardAccess | None = None
         """Limits every call; None asks for everything."""
+        self.words: WordCounts | None = None
+        """Counts that need no call; None for limited access, which counts what it sees."""
         self.reader: Reader = RemoteReader(self, cluster.info)
 
     def seen_by(self, access: Access) -> RemoteShard:
         """Return this shard as limited `access` sees it. The host is asked for the labels that are in force now."""
         revision, labels = self.call("labels")
         seen = copy(self)
+        seen.words = None
         seen.limited = ShardAccess(narrowed(access, labels), revision)
         seen.reader = RemoteReader(seen, self.reader.info)
         return seen
@@ -195,11 +200,17 @@ class RemoteShard:
     def search(self, query: ShardQuery) -> ShardHits:
         return cast("ShardHits", self.call("search", query))
 
-    def scores(self, weights: QueryWeights, rows: Sequence[int], *, partitions: int) -> tuple[ScoredHit, ...]:
-        return cast("tuple[ScoredHit, ...]", self.call("scores", weights, rows, partitions))
-
-    def candidates(self, query: ShardQuery, chosen: Sequence[ChosenSentence]) -> Candidates:
-        return cast("Candidates", self.call("candidates", query, chosen))
+    def fetch(self, query: ShardQuery, choice: ShardChoice) -> FetchedSentences:
+        """Also fetch the neighbours of the sentences and the likely documents, unless these are cached."""
+        new = tuple(doc_id for doc_id in choice.likely if self._recalled("document", doc_id) is None)
+        found, beside, infos, documents = self.call("fetch", query, replace(choice, likely=new))
+        for sentence_id, neighbours in beside.items():
+            self.remember("neighbours", sentence_id, neighbours)
+        for info in infos:
+            self.remember("listed", info.id, (info,))
+        for document in documents:
+            self.remember("document", document.id, document)
+        return cast("FetchedSentences", found)
 
     def call(self, method: str, *args: object) -> Any:  # noqa: ANN401 - as the method gives
         """Call the shard. A shard that refuses counts as lost: it cannot take part in an answer."""
@@ -215,7 +226,7 @@ class RemoteShard:
 
     def cached(self, kind: str, keys: Sequence[Hashable], fetch: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
         """Return a value for each key. `fetch` gets those that are not cached, and returns their values in order."""
-        values = {key: self._cache.get((kind, self._number, self.limited, key)) for key in keys}
+        values = {key: self._recalled(kind, key) for key in keys}
         if new := [key for key, value in values.items() if value is None]:
             for key, value in zip(new, fetch(new), strict=True):
                 values[key] = value
@@ -223,21 +234,30 @@ class RemoteShard:
                     self.remember(kind, key, value)
         return [values[key] for key in keys]
 
+    def _recalled(self, kind: str, key: Hashable) -> Any:  # noqa: ANN401
+        return self._cache.get((kind, self._number, self.limited, key))
+
     def remember(self, kind: str, key: Hashable, value: object) -> None:
         self._cache.put((kind, self._number, self.limited, key), value, size=_size(value))
 
     def counts(
         self, terms: Sequence[tuple[Variant, ...]], variants: Sequence[Variant]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return how many sentences hold each term and each variant. One call asks for all that are not cached."""
+        """Return how many sentences hold each term and each variant. One call asks for all that are not known."""
+
+        def known(variants: Sequence[Variant]) -> int | None:
+            return None if self.words is None else self.words.holding(variants)
 
         def fetch(keys: list[tuple[bool, Any]]) -> list[int]:
             new_terms = [key for is_term, key in keys if is_term]
             by_term, by_variant = self.call("counts", new_terms, [key for is_term, key in keys if not is_term])
             return [*by_term, *by_variant]
 
-        keys = [*((True, term) for term in terms), *((False, variant) for variant in variants)]
-        counted = self.cached("count", keys, fetch)
+        keys: list[tuple[bool, Any]] = [*((True, term) for term in terms), *((False, variant) for variant in variants)]
+        counts = {key: count for key in keys if (count := known(key[1] if key[0] else (key[1],))) is not None}
+        new = [key for key in dict.fromkeys(keys) if key not in counts]
+        counts |= zip(new, self.cached("count", new, fetch), strict=True)
+        counted = [counts[key] for key in keys]
         return tuple(counted[: len(terms)]), tuple(counted[len(terms) :])
 
 
@@ -279,7 +299,11 @@ class RemoteReader:
         return tuple(sorted((info for several in listed for info in several), key=lambda info: info.id))
 
     def sentences(self, doc_id: str, near: Span | None = None) -> Iterator[Sentence]:
-        return iter(self._shard.call("sentences", doc_id, near))
+        if near is not None:
+            return iter(self._shard.call("sentences", doc_id, near))
+        sentences, passages = self._shard.call("sections", doc_id)  # whoever reads all of them reads the passages next
+        self._shard.remember("passages", doc_id, passages)
+        return iter(sentences)
 
     def passages(self, doc_id: str) -> tuple[Passage, ...]:
         return cast("tuple[Passage, ...]", self._one("passages", doc_id))

@@ -32,6 +32,8 @@ _AGAIN_SECONDS = 5.0
 _CACHE_BYTES = 256 * 2**20
 _WHOLE = 2_000
 """Bytes that the description of what is visible takes in the cache, roughly."""
+_MOST_WORDS, _FEWEST_WORDS = 500_000, 2_000
+"""Words whose counts are kept: so many of all shards together, some 150 bytes each, and at least so many of each."""
 _MOST_THREADS = 256
 _log = logging.getLogger(__name__)
 
@@ -249,6 +251,7 @@ class RemoteStore(ShardedStore):
         try:
             info = shard.call("info")
             manifest.check(self._location.uri, replace(serving.cluster, shards=(shard.entry,)), [info])
+            shard.words = shard.call("words", max(_FEWEST_WORDS, _MOST_WORDS // len(serving.shards)))
         except ShardLost:
             raise  # `call` has noted it
         except IndexFault as fault:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from quoth.errors import IndexDamaged, IndexMismatch, LabelsUnsupported, NoIndex, QuothError
 from quoth.protocols import Neighbours
 from quoth.settings import StoreSettings
+from quoth.stores.disk_faults import reading
 from quoth.stores.embedded import EmbeddedStore
 from quoth.stores.embedded.embedded_reader import EmbeddedReader
 from quoth.stores.embedded.generations import Layout
@@ -20,10 +21,10 @@ from quoth.stores.locations import open_location
 from quoth.stores.sharded import cluster_manifest as manifest
 from quoth.stores.sharded.cluster_manifest import ShardEntry
 from quoth.stores.sharded.local_shard import LocalShard
-from quoth.stores.sharded.shard_protocol import ShardAccess
+from quoth.stores.sharded.shard_protocol import FetchedSentences, ShardAccess, ShardChoice, ShardQuery, WordCounts
 from quoth.stores.sharded.sharded_store import ShardCopy, fetch_shard
 from quoth.stores.sharded.visible_reader import shard_view
-from quoth.types import EVERYTHING, Access, Document, Sentence
+from quoth.types import EVERYTHING, Access, Document, DocumentInfo, Sentence
 from quoth.wiring import default_cache_dir
 
 Version: TypeAlias = tuple[str, int, str, int]
@@ -37,6 +38,8 @@ _AGAIN_SECONDS = 5.0
 _BACK, _AHEAD = 2, 3
 _MOST_REVISIONS = 8
 _SHORT_TEXT = 64 * 2**10
+_WITH_NEIGHBOURS = 12
+"""How many of the sentences of a shard come with their neighbours. Of four shards, those of nine questions in ten."""
 _SMALLEST_PARTITION = 4096
 """The smallest partition of an index, as every store has it by default."""
 
@@ -203,7 +206,7 @@ def _label_state(reader: EmbeddedReader) -> tuple[int, frozenset[str]]:
 
 def _around(
     reader: EmbeddedReader, sentences: Sequence[Sentence]
-) -> tuple[dict[str, Neighbours], tuple[Document | None, ...]]:
+) -> tuple[dict[str, Neighbours], tuple[Document, ...]]:
     """Return the neighbours of each sentence, by its id, and the documents of the sentences that are short.
 
     A caller that wants the neighbours of a sentence goes on to theirs, so a few before and after it are included.
@@ -218,8 +221,30 @@ def _around(
                     break
                 found[current.id] = reader.neighbours([current])[0]
                 current = found[current.id][side]
-    infos = reader.documents({sentence.doc_id for sentence in sentences})
-    return found, tuple(reader.document(info.id) for info in infos if info.characters <= _SHORT_TEXT)
+    return found, _short_documents(reader, reader.documents({sentence.doc_id for sentence in sentences}))
+
+
+def _word_counts(shard: LocalShard, most: int) -> WordCounts:
+    with reading(shard.reader.location):
+        counts = shard.reader.lexical.most_used(most)
+    return WordCounts(dict(counts), complete=len(counts) < most)
+
+
+def _fetched(
+    shard: LocalShard, reader: EmbeddedReader, query: ShardQuery, choice: ShardChoice
+) -> tuple[FetchedSentences, dict[str, Neighbours], tuple[DocumentInfo, ...], tuple[Document, ...]]:
+    """Return the sentences, and what an answer goes on to read: neighbours of the best, and the likely documents."""
+    found = shard.fetch(query, choice)
+    best = sorted(found.candidates.items, key=lambda item: -(item.dense + item.lexical))[:_WITH_NEIGHBOURS]
+    sentences = [item.sentence for item in best]
+    beside = dict(zip((sentence.id for sentence in sentences), reader.neighbours(sentences), strict=True))
+    infos = reader.documents(choice.likely)
+    return found, beside, infos, _short_documents(reader, infos)
+
+
+def _short_documents(reader: EmbeddedReader, infos: Sequence[DocumentInfo]) -> tuple[Document, ...]:
+    found = (reader.document(info.id) for info in infos if info.characters <= _SHORT_TEXT)
+    return tuple(document for document in found if document is not None)
 
 
 _METHODS: Mapping[str, Callable[..., Any]] = {
@@ -227,14 +252,15 @@ _METHODS: Mapping[str, Callable[..., Any]] = {
     "ping": lambda _, reader: None,
     "labels": lambda _, reader: _label_state(reader),
     "view": lambda _, reader: shard_view(reader),
+    "words": lambda shard, _, most: _word_counts(shard, most),
     "counts": lambda shard, _, terms, variants: (shard.holding(terms), shard.held(variants)),
     "search": lambda shard, _, query: shard.search(query),
-    "scores": lambda shard, _, weights, rows, partitions: shard.scores(weights, rows, partitions=partitions),
-    "candidates": lambda shard, _, query, chosen: shard.candidates(query, chosen),
+    "fetch": _fetched,
     "document": lambda _, reader, doc_id: reader.document(doc_id),
     "texts": lambda _, reader, ids: list(reader.texts(ids)),
     "documents": lambda _, reader, ids: reader.documents(ids),
     "sentences": lambda _, reader, doc_id, near: tuple(reader.sentences(doc_id, near)),
+    "sections": lambda _, reader, doc_id: (tuple(reader.sentences(doc_id)), reader.passages(doc_id)),
     "passages": lambda _, reader, doc_id: reader.passages(doc_id),
     "page": lambda _, reader, doc_id, number: reader.page(doc_id, number),
     "around": lambda _, reader, sentences: _around(reader, sentences),
@@ -242,5 +268,5 @@ _METHODS: Mapping[str, Callable[..., Any]] = {
 }
 """The calls that other processes may make: a fixed list, never the name of an attribute."""
 
-_LIMITED = _METHODS.keys() - {"info", "ping", "labels"}
+_LIMITED = _METHODS.keys() - {"info", "ping", "labels", "words"}
 """What somebody with limited access may be answered."""

@@ -37,6 +37,9 @@ class _Tokenizer(msgspec.Struct):
     model: _Pieces
 
 
+_decode = msgspec.json.Decoder(_Tokenizer).decode
+"""Made on import: two threads that are the first to decode a type crash the process."""
+
 _NAME = 0.9
 _SHORT = 0.25
 _SHORTEST_WORD, _LONG_WORD = 3, 5
@@ -97,6 +100,6 @@ def _ranks() -> Mapping[str, int]:
     an encyclopedia in English. A list of our own would say the same again.
     """
     content = files("quoth.models").joinpath("shipped", "tokenizer.json").read_bytes()
-    pieces = msgspec.json.decode(content, type=_Tokenizer).model.vocab
+    pieces = _decode(content).model.vocab
     words = (piece for piece in sorted(pieces, key=pieces.__getitem__) if _WORD.fullmatch(piece))
     return {word: rank for rank, word in enumerate(words, 1)}

@@ -202,7 +202,7 @@ def stored_labels(column: str) -> tuple[str, ...]:
 
 def reading(stored: str | None) -> Reading | None:
     """Return the reading of a document from its column; None if none was recorded."""
-    return None if stored is None else msgspec.json.decode(stored, type=Reading)
+    return None if stored is None else _reading(stored)
 
 
 def refusal_rows(refusals: Refusals) -> list[Row]:
@@ -243,6 +243,7 @@ to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # Neighbouring sentences share their section and often their tags: parsing them again and again would take most of the
 # time of a search.
 _kind = lru_cache(maxsize=None)(RegionKind)
+_reading = msgspec.json.Decoder(Reading).decode  # made on import: two threads that are the first would crash
 _section = lru_cache(maxsize=4096)(msgspec.json.Decoder(tuple[str, ...]).decode)
 _labels = lru_cache(maxsize=4096)(msgspec.json.Decoder(tuple[str, ...]).decode)
 _tags = lru_cache(maxsize=4096)(msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode)

@@ -239,6 +239,10 @@ class LexicalIndex:
             self._counts[variant] = held
         return held
 
+    def most_used(self, count: int) -> list[tuple[str, int]]:
+        """Return up to `count` tokens, those that most sentences hold, each with the number of these sentences."""
+        return self._searcher.terms_with_prefix("body", "", limit=count)
+
     def _count(self, query: tantivy.Query) -> int:
         return int(self._searcher.search(query, limit=1, count=True).count)  # type: ignore[attr-defined]
 

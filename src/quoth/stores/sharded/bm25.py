@@ -60,12 +60,13 @@ class Scorer:
     """Scores sentences for one question."""
 
     def __init__(self, weights: QueryWeights) -> None:
+        self.ideal = weights.ideal
         self._weights = weights
         self._factors: dict[tuple[int, int], float] = {}
 
     def share(self, search_text: str, language: str) -> float:
         """Return the share of the ideal sentence's score, 0 to 1. `language`: see `stems_of`."""
-        return share(self.score(search_text, language), self._weights.ideal)
+        return share(self.score(search_text, language), self.ideal)
 
     def score(self, search_text: str, language: str) -> float:
         counts, length = _counted(search_text, language)

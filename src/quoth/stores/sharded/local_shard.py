@@ -17,16 +17,17 @@ from quoth.stores.query_terms import Variant
 from quoth.stores.sharded.bm25 import Scorer, average, token_weight
 from quoth.stores.sharded.shard_protocol import (
     BoundedHit,
-    ChosenSentence,
+    FetchedSentences,
     QueryWeights,
     ScoredHit,
+    ShardChoice,
     ShardHits,
     ShardQuery,
     TieBreak,
     WeighedVariant,
     thresholds,
 )
-from quoth.types import Candidates, Sentence, Vectors
+from quoth.types import Sentence, Vectors
 
 _ROUNDING = 1e-5
 """The share of a score that covers any rounding error of single-precision sums, in any order."""
@@ -70,34 +71,35 @@ class LocalShard:
                 dense=() if vector is None else self._nearest(vector, query, limits),
             )
 
-    def scores(self, weights: QueryWeights, rows: Sequence[int], *, partitions: int) -> tuple[ScoredHit, ...]:
-        scorer = Scorer(weights)
-        wanted = sorted(rows)
-        with reading(self.reader.location):
-            sentences = list(self.reader.rows(wanted))
-            languages = self.reader.languages_by_document([sentence.doc_id for sentence in sentences])
-            scores = [scorer.score(sentence.search_text, languages[sentence.doc_id]) for sentence in sentences]
-            tie_breaks = self._tie_breaks(wanted, partitions)
-        return tuple(
-            ScoredHit(row, share(score, weights.ideal), score / weights.ideal, tie_break)
-            for row, score, tie_break in zip(wanted, scores, tie_breaks, strict=True)
-        )
-
-    def candidates(self, query: ShardQuery, chosen: Sequence[ChosenSentence]) -> Candidates:
-        known = {sentence.row: sentence.lexical for sentence in chosen}
+    def fetch(self, query: ShardQuery, choice: ShardChoice) -> FetchedSentences:
         scorer = None if query.weights is None else Scorer(query.weights)
+        row_of: dict[str, int] = {}
+        scores: dict[int, float] = {}
+        languages: dict[str, str] = {}
 
         def lexical(row: int, sentence: Sentence) -> float:
-            if (score := known[row]) is not None:
-                return score
+            row_of[sentence.id] = row
             if scorer is None:
                 return 0.0
-            language = self.reader.languages_by_document([sentence.doc_id])[sentence.doc_id]
-            return scorer.share(sentence.search_text, language)
+            if sentence.doc_id not in languages:
+                languages.update(self.reader.languages_by_document([sentence.doc_id]))
+            scores[row] = scorer.score(sentence.search_text, languages[sentence.doc_id])
+            return share(scores[row], scorer.ideal)
 
         with reading(self.reader.location):
-            found_by = {sentence.row: sentence.found_by for sentence in chosen}
-            return self.reader.candidates(found_by, self.reader.checked(query.vector), lexical=lexical)
+            wanted: dict[int, tuple[str, ...]] = dict.fromkeys((*choice.rows, *choice.contested), ())
+            found = self.reader.candidates(wanted, self.reader.checked(query.vector), lexical=lexical)
+            contested = sorted(choice.contested) if scorer is not None else []
+            tie_breaks = self._tie_breaks(contested, query.partitions) if contested else []
+        ideal = 1.0 if scorer is None else scorer.ideal
+        return FetchedSentences(
+            candidates=found,
+            rows=tuple(row_of[item.sentence.id] for item in found.items),
+            scored=tuple(
+                ScoredHit(row, share(scores[row], ideal), scores[row] / ideal, tie_break)
+                for row, tie_break in zip(contested, tie_breaks, strict=True)
+            ),
+        )
 
     def _hits(self, weights: QueryWeights, count: int, limits: RowLimits) -> tuple[BoundedHit, ...]:
         """Return the sentences that tantivy proposes, with bounds on their scores.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -80,12 +80,47 @@ class ShardHits:
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenSentence:
-    """A sentence to be given. `lexical` is its score where that is known already."""
+class ShardChoice:
+    """What to fetch from a shard: `rows` are among the best for sure, `contested` ones if their exact score is.
 
-    row: int
-    lexical: float | None
-    found_by: tuple[str, ...]
+    `likely` are documents of the shard that are likely to be quoted: a shard far away may send them along.
+    """
+
+    rows: tuple[int, ...]
+    contested: tuple[int, ...]
+    likely: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FetchedSentences:
+    """The sentences of a choice with both scores; `found_by` is left empty. `rows` has the row of each candidate.
+
+    `scored` are the exact lexical scores of the contested rows, ordered by row.
+    """
+
+    candidates: Candidates
+    rows: tuple[int, ...]
+    scored: tuple[ScoredHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """How many evidence sentences of a shard hold each token: every token if `complete`, else the most used ones."""
+
+    counts: Mapping[str, int]
+    complete: bool
+
+    def holding(self, variants: Sequence[Variant]) -> int | None:
+        """Count the sentences that hold every token of any of `variants`; None if the counts of tokens do not tell."""
+        possible = [variant for variant in variants if all(self._count(token) != 0 for token in variant)]
+        if not possible:
+            return 0
+        if len(possible) > 1 or len(possible[0]) > 1:
+            return None
+        return self._count(possible[0][0])
+
+    def _count(self, token: str) -> int | None:
+        return self.counts.get(token, 0 if self.complete else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +178,8 @@ class Shard(Protocol):
     def search(self, query: ShardQuery) -> ShardHits:
         """Return what can be among the best of all: by words with bounds of the score, by vector exactly."""
 
-    def scores(self, weights: QueryWeights, rows: Sequence[int], *, partitions: int) -> tuple[ScoredHit, ...]:
-        """Return the exact lexical score of each row, ordered by row."""
-
-    def candidates(self, query: ShardQuery, chosen: Sequence[ChosenSentence]) -> Candidates:
-        """Return the chosen sentences with both scores, in any order."""
+    def fetch(self, query: ShardQuery, choice: ShardChoice) -> FetchedSentences:
+        """Return the chosen sentences, and the exact scores of the contested ones."""
 
 
 class AskShards(Protocol):

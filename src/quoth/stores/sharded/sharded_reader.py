@@ -1,15 +1,15 @@
 """One generation of a sharded index: asks every shard and merges the answers.
 
-A search takes up to four rounds of calls. The first counts the sentences that hold each word, over all shards. The
-second searches each shard with these counts. The third gets exact scores for sentences whose bounds leave the order
-open. The last fetches the chosen sentences.
+A search takes up to three rounds of calls. The first counts the sentences that hold each word, over all shards, as far
+as the counts are not known. The second searches each shard with these counts. The last fetches the best sentences, and
+exact scores for those whose bounds leave open whether they are among the best; the losers are dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from itertools import chain
+from dataclasses import KW_ONLY, dataclass, replace
+from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -25,17 +25,18 @@ from quoth.stores.sharded.shard_protocol import (
     LAST,
     AskShards,
     BoundedHit,
-    ChosenSentence,
+    FetchedSentences,
     QueryWeights,
     ScoredHit,
     Shard,
-    ShardHits,
+    ShardChoice,
     ShardQuery,
     assign,
     shard_name,
     thresholds,
 )
 from quoth.types import (
+    Candidate,
     Candidates,
     Document,
     DocumentInfo,
@@ -52,6 +53,8 @@ from quoth.types import (
 _Reply = TypeVar("_Reply")
 Key: TypeAlias = tuple[int, int]
 """A shard and a row of it."""
+_LIKELY = 8
+"""How many of the nearest sentences are likely to be quoted."""
 
 
 @dataclass(eq=False)
@@ -93,13 +96,12 @@ class ShardedReader:
         )
         numbers = self._by_shard(query.filters.doc_ids) if query.filters.doc_ids else self._present
         found = self._ask(numbers, lambda _, shard: shard.search(shard_query))
-        lexical = self._best_by_words(shard_query, found)
-        dense = best(((number, hit) for number, hits in found.items() for hit in hits.dense), query.candidates)
-        chosen = _chosen(lexical, dense)
-        answers = self._ask(chosen, lambda number, shard: shard.candidates(shard_query, chosen[number])).values()
-        no_vectors: Vectors = np.empty((0, self.info.model.dimension), dtype=np.float32)
-        vectors = np.concatenate([no_vectors, *(answer.vectors for answer in answers)])
-        return sorted_candidates([item for answer in answers for item in answer.items], vectors)
+        settled = contest([(number, hit) for number, own in found.items() for hit in own.lexical], query.candidates)
+        nearest = best(((number, hit) for number, hits in found.items() for hit in hits.dense), query.candidates)
+        choices = _choices(settled, nearest)
+        fetched = self._ask(choices, lambda number, shard: shard.fetch(shard_query, choices[number]))
+        exact = ((number, hit) for number, answer in fetched.items() for hit in answer.scored)
+        return self._merged(fetched, lexical={*settled.certain, *best(exact, settled.left)}, dense=nearest)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         held = [variants(term, self._languages) for term in terms]
@@ -154,20 +156,23 @@ class ShardedReader:
         held = dict(zip(looked_up, map(sum, zip(*counted, strict=True)), strict=True))
         return scoring.weights(groups, held, evidence=self.evidence, terms=self.terms)
 
-    def _best_by_words(self, query: ShardQuery, found: Mapping[int, ShardHits]) -> dict[Key, float | None]:
-        """Return the best by words, with the exact scores that were needed to decide."""
-        hits = [(number, hit) for number, own in found.items() for hit in own.lexical]
-        weights = query.weights
-        if not hits or weights is None:
-            return {}
-        settled = contest(hits, query.candidates)
-        winners: dict[Key, float | None] = dict.fromkeys(settled.certain)
-        rows: dict[int, list[int]] = {}
-        for number, row in settled.open:
-            rows.setdefault(number, []).append(row)
-        scored = self._ask(rows, lambda number, shard: shard.scores(weights, rows[number], partitions=self.partitions))
-        exact = ((number, hit) for number, hits in scored.items() for hit in hits)
-        return winners | best(exact, settled.left)
+    def _merged(
+        self, fetched: Mapping[int, FetchedSentences], *, lexical: Collection[Key], dense: Collection[Key]
+    ) -> Candidates:
+        """Return the sentences that are among the best by words or by vectors, each with what found it."""
+        items: list[Candidate] = []
+        no_vectors: Vectors = np.empty((0, self.info.model.dimension), dtype=np.float32)
+        vectors = [no_vectors]
+        for number, answer in fetched.items():
+            kept = []
+            for place, (row, item) in enumerate(zip(answer.rows, answer.candidates.items, strict=True)):
+                key = number, row
+                found_by = ("lexical",) * (key in lexical) + ("dense",) * (key in dense)
+                if found_by:
+                    kept.append(place)
+                    items.append(replace(item, found_by=found_by))
+            vectors.append(answer.candidates.vectors[kept])
+        return sorted_candidates(items, np.concatenate(vectors))
 
     def _ask(self, numbers: Iterable[int], ask: Callable[[int, Shard], _Reply]) -> dict[int, _Reply]:
         """Return the reply of each shard, in the order of their numbers."""
@@ -207,8 +212,8 @@ class LexicalContest:
 
 
 def contest(hits: Sequence[tuple[int, BoundedHit]], count: int) -> LexicalContest:
-    """Compare the bounds of the hits of all shards to find the `count` (at least 1) best."""
-    if len(hits) <= count:
+    """Compare the bounds of the hits of all shards to find the `count` best."""
+    if len(hits) <= max(0, count):
         return LexicalContest(tuple((shard, hit.row) for shard, hit in hits), (), 0)
     to_reach = thresholds(sorted((hit.least for _, hit in hits), reverse=True), count)
     bar = min(1.0, sorted((hit.most for _, hit in hits), reverse=True)[count]) + 2 * LAST  # at most `count` exceed it
@@ -222,18 +227,27 @@ def contest(hits: Sequence[tuple[int, BoundedHit]], count: int) -> LexicalContes
     return LexicalContest(certain, unsettled, left)
 
 
-def best(found: Iterable[tuple[int, ScoredHit]], count: int) -> dict[Key, float]:
-    """Return the `count` best with their scores; equal scores in the order of their tie-breaks."""
+def best(found: Iterable[tuple[int, ScoredHit]], count: int) -> dict[Key, ScoredHit]:
+    """Return the `count` best, best first; equal scores in the order of their tie-breaks."""
     nearly = sorted(found, key=lambda hit: (-hit[1].exact, hit[1].tie_break))[: max(0, count) + MARGIN]
     ranked = sorted(nearly, key=lambda hit: (-hit[1].score, hit[1].tie_break))
-    return {(shard, hit.row): hit.score for shard, hit in ranked[: max(0, count)]}
+    return {(shard, hit.row): hit for shard, hit in ranked[: max(0, count)]}
 
 
-def _chosen(lexical: Mapping[Key, float | None], dense: Iterable[Key]) -> dict[int, list[ChosenSentence]]:
-    """Return the sentences to fetch from each shard."""
-    by_vector = set(dense)
-    wanted: dict[int, list[ChosenSentence]] = {}
-    for key in sorted({*lexical, *by_vector}):
-        found_by = ("lexical",) * (key in lexical) + ("dense",) * (key in by_vector)
-        wanted.setdefault(key[0], []).append(ChosenSentence(key[1], lexical.get(key), found_by))
-    return wanted
+def _choices(settled: LexicalContest, nearest: Mapping[Key, ScoredHit]) -> dict[int, ShardChoice]:
+    """Return what to fetch from each shard."""
+    rows: dict[int, list[int]] = {}
+    contested: dict[int, list[int]] = {}
+    for number, row in sorted({*settled.certain, *nearest}):
+        rows.setdefault(number, []).append(row)
+    for number, row in settled.open:
+        contested.setdefault(number, []).append(row)
+    likely: dict[int, dict[str, None]] = {}
+    for (number, _), hit in islice(nearest.items(), _LIKELY):
+        likely.setdefault(number, {})[hit.tie_break.doc_id] = None
+    return {
+        number: ShardChoice(
+            tuple(rows.get(number, ())), tuple(contested.get(number, ())), tuple(likely.get(number, ()))
+        )
+        for number in rows.keys() | contested.keys()
+    }

@@ -1,0 +1,88 @@
+"""Calls a shard directly, and tells as JSON how: python direct_child.py PLACE ADDRESS"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import ray
+
+from quoth.cluster import shard_replica
+from quoth.cluster.shard_host import version_of
+from quoth.cluster.shard_replica import DirectCalls, ShardReplica
+from quoth.errors import ShardLost
+from quoth.stores.locations import open_location
+from quoth.stores.sharded import cluster_manifest as manifest
+
+from .remote_shards import LAYOUT
+
+
+class Replica:
+    """An actor with an event loop, as those of Serve are."""
+
+    def __init__(self, place: str, cache: Any, layout: Any) -> None:  # noqa: ANN401
+        shard_replica._here = ShardReplica(place, 0, 1, cache=cache, layout=layout)
+        shard_replica._here.open_published()
+
+    async def pause(self, seconds: float) -> None:
+        time.sleep(seconds)  # nothing else runs meanwhile, as when a replica hangs
+
+
+class Handle:
+    """Finds the replica, as a handle of Serve's does; there may be none."""
+
+    def __init__(self, actor: Any) -> None:  # noqa: ANN401
+        self.found = 0
+        self._actor = actor
+
+    @property
+    def actor(self) -> Any:  # noqa: ANN401
+        return SimpleNamespace(remote=lambda: SimpleNamespace(result=self._result))
+
+    def _result(self, timeout_s: float) -> Any:  # noqa: ANN401
+        self.found += 1
+        return self._actor
+
+
+def main() -> None:
+    place, address = sys.argv[1:]
+    ray.init(address=address, log_to_driver=False)
+    entry = manifest.read(open_location(place)).shards[0]
+    cache = Path(place) / "cache"
+    actor: Any = ray.remote(Replica).options(num_cpus=0, max_concurrency=8).remote(place, cache, LAYOUT)
+    handle = Handle(actor)
+    calls = DirectCalls(handle)
+
+    def call(seconds: float = 60.0, *, generation: int = entry.generation) -> str | None:
+        version = (*version_of(entry)[:1], generation, *version_of(entry)[2:])
+        try:
+            reply = calls.call("shard 1", time.monotonic() + seconds, version, "info", ())
+        except ShardLost as lost:
+            return str(lost)
+        return None if reply is None else f"{reply.kind} {reply.value and reply.value.digest == entry.digest}"
+
+    told: dict[str, object] = {"twice": [call(), call()], "found": handle.found, "not open": call(generation=77)}
+    actor.pause.remote(2.0)
+    waiting = threading.Thread(target=call)
+    waiting.start()
+    while not calls._running.locked():
+        time.sleep(0.001)
+    told["meanwhile"] = call()
+    waiting.join()
+    actor.pause.remote(2.0)
+    told["late"] = call(0.5)
+    told["right after"] = call()
+    time.sleep(shard_replica._AGAIN_SECONDS)
+    told["later"] = call()
+    ray.kill(actor)
+    told["dead"] = call()
+    print(json.dumps(told), flush=True)  # noqa: T201 - that is what it is for
+
+
+if __name__ == "__main__":
+    main()
