@@ -123,6 +123,12 @@ def test_rows_come_in_the_order_of_the_texts_whatever_they_run_with(embedder: On
     assert np.array_equal(embedder.embed(TEXTS[::-1]), alone[::-1])
 
 
+def test_vectors_do_not_depend_on_the_number_of_threads(tiny: Weights, tmp_path: Path) -> None:
+    one, three = (OnnxEmbedder(tiny, cache_dir=tmp_path, threads=threads, batch_size=4) for threads in (1, 3))
+
+    assert np.array_equal(one.embed(TEXTS), three.embed(TEXTS))
+
+
 def test_rows_are_unit_vectors_in_float32(embedder: OnnxEmbedder) -> None:
     vectors = embedder.embed(TEXTS)
 

@@ -42,6 +42,14 @@ def test_codes_are_linear(codec: TokenCodec) -> None:
     assert np.allclose(slopes @ codes.T + offsets[:, None], reduced[:2] @ decoded.T, atol=1e-5)
 
 
+def test_the_codes_of_a_token_do_not_depend_on_its_neighbours(codec: TokenCodec) -> None:
+    vectors = np.random.default_rng(2).standard_normal((21, 384)).astype(np.float32)
+    together = codec.encode(vectors)
+
+    assert np.array_equal(np.vstack([codec.encode(vectors[row : row + 1]) for row in range(21)]), together)
+    assert np.array_equal(codec.encode(vectors[3:]), together[3:])
+
+
 def test_compressed_likeness_stays_near_the_exact_one(embedder: OnnxEmbedder) -> None:
     _, asked = embedder.embed_question(QUESTION)
     assert asked is not None

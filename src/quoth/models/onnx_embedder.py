@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,9 @@ _USUAL_WINDOW = 256
 """Tokens that a model reads whose files do not say it."""
 _OUTPUTS = ("sentence_embedding", "token_embeddings", "last_hidden_state")
 """The best first: a vector for the text, else one for each token."""
+
+_Embedded = tuple[Vectors, list[bytes]]
+"""A row for each text of a batch, and the codes of its tokens; no codes if they are not asked for."""
 
 
 class OnnxEmbedder:
@@ -75,24 +79,21 @@ class OnnxEmbedder:
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Return a row of unit length for each text, in the same order."""
-        vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
-        for rows, tokens in self._batches(texts, progress):
-            vectors[rows] = self._vectors(tokens)
-        return vectors
+        return self._embed(texts, lambda tokens: (self._vectors(tokens), []), progress)[0]
 
     def embed_tokens(self, texts: Sequence[str], *, progress: Progress | None = None) -> tuple[Vectors, list[bytes]]:
-        """Return the rows of `embed`, and the codes of each text's tokens, which cost nothing extra."""
-        if self._codec is None:
+        """Return the rows of `embed`, and the codes of each text's tokens, which cost next to nothing."""
+        codec = self._codec
+        if codec is None:
             return self.embed(texts, progress=progress), [b""] * len(texts)
-        vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
-        codes = [b""] * len(texts)
-        for rows, tokens in self._batches(texts, progress):
-            vectors[rows], embedded = self._model.run(tokens, "sentence_embedding", "token_embeddings")
+
+        def vectors_and_codes(tokens: Sequence[Sequence[int]]) -> _Embedded:
+            vectors, embedded = self._model.run(tokens, "sentence_embedding", "token_embeddings")
             inner = embedded[:, 1:-1]  # without the special tokens at both ends
-            packed = self._codec.encode(inner.reshape(-1, inner.shape[2])).reshape(len(rows), -1)
-            for row, packed_row in zip(rows, packed, strict=True):
-                codes[row] = packed_row.tobytes()
-        return vectors, codes
+            packed = codec.encode(inner.reshape(-1, inner.shape[2])).reshape(len(tokens), -1)
+            return vectors, [row.tobytes() for row in packed]
+
+        return self._embed(texts, vectors_and_codes, progress)
 
     def embed_question(self, text: str) -> tuple[Vectors, QuestionTokens | None]:
         """Return the question's row of `embed`, and its tokens for late interaction; None if the model has no codec."""
@@ -124,19 +125,33 @@ class OnnxEmbedder:
         unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), np.float32(1e-12))
         return unit
 
-    def _batches(
-        self, texts: Sequence[str], progress: Progress | None
-    ) -> Iterator[tuple[list[int], list[Sequence[int]]]]:
-        """Yield row numbers of texts of the same length, with their token ids; report progress after each batch."""
+    def _embed(
+        self,
+        texts: Sequence[str],
+        run: Callable[[Sequence[Sequence[int]]], _Embedded],
+        progress: Progress | None,
+    ) -> tuple[Vectors, list[bytes]]:
+        """Run all texts in batches, as many at once as the model has callers; report progress after each batch."""
+        vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
+        codes = [b""] * len(texts)
         done = 0
-        for start, end in _chunks(texts):
-            prefixed = [self._passage_prefix + text for text in texts[start:end]]
-            tokens = [encoding.ids for encoding in self._model.encode(prefixed)]
-            for batch in batches([len(ids) for ids in tokens], most_texts=self._batch_size):
-                yield [start + index for index in batch], [tokens[index] for index in batch]
-                done += len(batch)
-                if progress is not None:
-                    progress("embedding", done, len(texts))
+        pool = ThreadPoolExecutor(self._model.callers, thread_name_prefix="embedder")
+        try:
+            for start, end in _chunks(texts):
+                prefixed = [self._passage_prefix + text for text in texts[start:end]]
+                tokens = [encoding.ids for encoding in self._model.encode(prefixed)]
+                grouped = list(batches([len(ids) for ids in tokens], most_texts=self._batch_size))
+                results = pool.map(run, [[tokens[index] for index in batch] for batch in grouped])
+                for batch, (rows, packed) in zip(grouped, results, strict=True):
+                    vectors[[start + index for index in batch]] = rows
+                    for index, code in zip(batch, packed, strict=False):
+                        codes[start + index] = code
+                    done += len(batch)
+                    if progress is not None:
+                        progress("embedding", done, len(texts))
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, the other batches are not run
+        return vectors, codes
 
 
 def _best_output(model: OnnxModel) -> str:

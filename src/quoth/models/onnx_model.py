@@ -19,6 +19,8 @@ from quoth.types import Vectors
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+_SMALL = 150_000_000
+"""Bytes of weights. For one text of a smaller network, waking a second core takes as long as it saves."""
 _CHARACTERS = 20
 """For each token of the window: of two long texts, the tokenizer would keep every combination of what it cuts off."""
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
@@ -33,8 +35,18 @@ class OnnxModel:
     def __init__(
         self, weights: Weights, *, window: int, cache_dir: Path, threads: int, device: str = "cpu", logits: bool = False
     ) -> None:
-        """Text beyond `window` tokens is not read; `logits` means a cross-encoder."""
-        self.graph, self._session = _open(weights, cache_dir=cache_dir, threads=threads, device=device, logits=logits)
+        """Text beyond `window` tokens is not read; `logits` means a cross-encoder.
+
+        A small network uses one core in each call of `run`, and as many calls as `callers` run at once.
+        """
+        # First: a device that is not there must not look like a broken graph, which is built again.
+        providers = _providers(device)
+        graph = cached_graph(weights, cache_dir=cache_dir, logits=logits)
+        small = device == "cpu" and sum(path.stat().st_size for path in weights.files) <= _SMALL
+        self.callers = threads if small else 1
+        each = 1 if small else threads
+        self.graph, self._session = _open(weights, graph, cache_dir=cache_dir, threads=each, providers=providers)
+        check_device(device, in_use=self._session.get_providers())
         self._inputs = {node.name: _INTEGERS.get(node.type) for node in self._session.get_inputs()}
         self.outputs = [node.name for node in self._session.get_outputs()]
         known = {"input_ids", "attention_mask", "token_type_ids"}
@@ -90,20 +102,18 @@ def readable(text: str) -> str:
     return _LONE_SURROGATES.sub("\ufffd", text)
 
 
-def _open(weights: Weights, *, cache_dir: Path, threads: int, device: str, logits: bool) -> tuple[Graph, Any]:
-    # First: a device that is not there must not look like a broken graph, which is built again.
-    providers = _providers(device)
-    graph = cached_graph(weights, cache_dir=cache_dir, logits=logits)
+def _open(
+    weights: Weights, graph: Graph, *, cache_dir: Path, threads: int, providers: Sequence[str]
+) -> tuple[Graph, Any]:
+    """Return a session of the graph, and the graph, which is built again when it cannot be loaded."""
     if graph.config is None:
-        session = open_session(graph.path, threads=threads, providers=providers, fused=False)
-    else:
-        try:
-            session = open_session(graph.path, threads=threads, providers=providers)
-        except ModelError:
-            graph = cached_graph(weights, cache_dir=cache_dir, rebuild=True, logits=logits)
-            session = open_session(graph.path, threads=threads, providers=providers)
-    check_device(device, in_use=session.get_providers())
-    return graph, session
+        return graph, open_session(graph.path, threads=threads, providers=providers, fused=False)
+    try:
+        return graph, open_session(graph.path, threads=threads, providers=providers)
+    except ModelError:
+        logits = graph.config.pooling == "logits"
+        graph = cached_graph(weights, cache_dir=cache_dir, rebuild=True, logits=logits)
+        return graph, open_session(graph.path, threads=threads, providers=providers)
 
 
 def _providers(device: str) -> list[str]:

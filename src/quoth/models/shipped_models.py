@@ -23,6 +23,7 @@ from quoth.search.logistic import EvidenceModel, Logistic, Scale
 from quoth.types import Vectors
 
 LEVELS = 16
+_FEW_ROWS = 8
 MODELS = Path(str(files("quoth.models"))) / "shipped"
 
 
@@ -51,12 +52,20 @@ class TokenCodec:
         return reduced * self.step, np.einsum("ij,j->i", reduced, self.low)
 
     def _reduced(self, vectors: Vectors) -> Vectors:
-        # In double precision: the last bits must not depend on the other rows or the number of threads.
-        exact = vectors.astype(np.float64) @ self.projection.astype(np.float64)
-        reduced: Vectors = exact.astype(np.float32)
+        # In double precision: the last bits must not depend on the other rows.
+        reduced: Vectors = _product(vectors.astype(np.float64), self.projection.astype(np.float64)).astype(np.float32)
         lengths = np.linalg.norm(reduced, axis=1, keepdims=True)
         unit: Vectors = reduced / np.maximum(lengths, np.float32(1e-9))
         return unit
+
+
+def _product(rows: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `rows @ matrix`, computed on this thread alone."""
+    # For a large product, the linear algebra library wakes threads that spin until the next one. They took half as
+    # much time again as the model, from the model. A product of a few rows is too small to be shared out.
+    whole = len(rows) - len(rows) % _FEW_ROWS
+    stacked = rows[:whole].reshape(-1, _FEW_ROWS, rows.shape[1]) @ matrix
+    return np.concatenate([stacked.reshape(whole, matrix.shape[1]), rows[whole:] @ matrix])
 
 
 def codec_for(weights_sha256: str) -> TokenCodec | None:
