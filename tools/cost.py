@@ -172,11 +172,9 @@ def _bytes(origin: Path) -> dict[str, float]:
     """What an index keeps for a sentence, in bytes: by content in the database, by file outside it."""
     with closing(sqlite3.connect(f"{(origin / 'quoth.db').absolute().as_uri()}?mode=ro", uri=True)) as connection:
         (count,) = connection.execute("SELECT count(*) FROM sentences").fetchone()
-        embeddings, vectors, tokens = connection.execute(
-            "SELECT count(*), sum(length(vector)), sum(length(tokens)) FROM embeddings"
-        ).fetchone()
-        (texts,) = connection.execute("SELECT sum(length(CAST(text AS BLOB))) FROM sentences").fetchone()
-        (whole,) = connection.execute("SELECT sum(length(CAST(text AS BLOB))) FROM documents").fetchone()
+        embeddings, tokens = connection.execute("SELECT count(*), sum(length(tokens)) FROM embeddings").fetchone()
+        (vectors,) = connection.execute("SELECT sum(length(vectors)) FROM vectors").fetchone()
+        (texts,) = connection.execute("SELECT sum(length(CAST(text AS BLOB))) FROM texts").fetchone()
         pages, page, free = (
             connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size", "freelist_count")
         )
@@ -189,10 +187,9 @@ def _bytes(origin: Path) -> dict[str, float]:
         "different": embeddings,
         "vectors": vectors / count,
         "tokens": tokens / count,
-        "text": texts / count,
-        "documents": whole / count,
-        "rest": (database - vectors - tokens - texts - whole) / count,
-        "vectors_to_search": (sum(files.values()) - lexical) / count,
+        "documents": texts / count,
+        "rest": (database - vectors - tokens - texts) / count,
+        "order": (sum(files.values()) - lexical) / count,
         "full_text": lexical / count,
         "all": (database + sum(files.values())) / count,
     }

@@ -69,10 +69,9 @@ def bytes_part(kept: Figures) -> str:
     names = {
         "vectors": "vector, in the database (16 bits a dimension)",
         "tokens": "token codes, for late interaction",
-        "text": "text of the sentence",
-        "documents": "its share of the document's text",
+        "documents": "text: its share of the document's",
         "rest": "place, section, tags, keys, indexes of the database",
-        "vectors_to_search": "vector once more, in the order of search",
+        "order": "which vector and tags it has, in the order of search",
         "full_text": "full text",
     }
     rows = [(name, f"{kept[key]:,.0f}", f"{kept[key] / kept['all']:.0%}") for key, name in names.items()]

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
+import os
 import shutil
-import sqlite3
 import statistics
 import sys
 import threading
@@ -33,10 +32,11 @@ from quoth.models.tokenizer import EstimateCounter
 from quoth.protocols import Progress
 from quoth.search.engine import Engine
 from quoth.settings import Settings
+from quoth.stores import database_rows as rows
 from quoth.stores.aside_search import AsideSearch
 from quoth.stores.database_rows import unit_vectors
 from quoth.stores.embedded import EmbeddedStore
-from quoth.stores.embedded.dense_index import DenseIndex
+from quoth.stores.embedded.embedded_reader import EmbeddedReader
 from quoth.types import (
     NO_FILTERS,
     Document,
@@ -86,19 +86,20 @@ class Origin:
 
 
 def read_origin(index: Path) -> Origin:
-    connection = sqlite3.connect(f"{(index / 'quoth.db').absolute().as_uri()}?mode=ro", uri=True)
-    (model,) = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
-    found = connection.execute(
-        "SELECT max(s.text), e.vector, e.tokens FROM sentences s JOIN embeddings e ON e.id = s.embedding "
-        "GROUP BY e.id ORDER BY e.id"
-    ).fetchall()
-    connection.close()
-    found = [row for row in found if row[0].split()]
-    identity = ModelIdentity(**json.loads(model))
-    stored = np.frombuffer(b"".join(row[1] for row in found), dtype=np.float16).reshape(-1, identity.dimension)
-    texts = [row[0] for row in found]
+    with EmbeddedStore(index).read_part() as reader:
+        joined = "JOIN embeddings e ON e.id = s.embedding"
+        read = reader.tables.sentences("", extra="e.id, e.tokens", join=joined)
+        identity = reader.info.model
+        found: dict[int, tuple[str, bytes]] = {}
+        for row, (number, tokens) in read:
+            text = row[rows.QUOTED.split(", ").index("s.text")]
+            if text.split():
+                found[number] = max(found.get(number, ("", b"")), (text, tokens))
+        numbers = sorted(found)
+        stored = reader.tables.vectors(np.array(numbers, dtype=np.int64))
+    texts = [found[number][0] for number in numbers]
     words = sorted({word for text in texts[::7] for word in text.split()})
-    return Origin(identity, texts, unit_vectors(stored), [row[2] for row in found], words)
+    return Origin(identity, texts, unit_vectors(stored), [found[number][1] for number in numbers], words)
 
 
 class StandIn:
@@ -205,12 +206,13 @@ def sizes(place: Path) -> dict[str, int]:
     """MB by part; a file with several names counts once."""
     parts: dict[str, int] = {}
     seen = set()
-    for path in place.rglob("*"):
+    files = (Path(inside, name) for inside, _, names in os.walk(place) for name in names)
+    for path in files:
         try:
             stat = path.stat()
-        except FileNotFoundError:
+        except FileNotFoundError:  # a writer has removed it meanwhile
             continue
-        if not path.is_file() or stat.st_ino in seen:
+        if stat.st_ino in seen:
             continue
         seen.add(stat.st_ino)
         part = path.name if path.parent == place else path.parent.name if path.parent.name == "lexical" else path.name
@@ -252,18 +254,22 @@ def edit(store: EmbeddedStore, origin: Origin, *, number: int, profile: tuple[st
 
 def recall(place: Path, origin: Origin, queries: Sequence[int]) -> float:
     """The share of the exactly nearest that the dense search finds."""
-    folder = max((place / "generations").iterdir())
-    index = DenseIndex(folder, loaded={})
+    with EmbeddedStore(place).read_part() as reader:
+        return _recall(reader, origin, queries)
+
+
+def _recall(reader: EmbeddedReader, origin: Origin, queries: Sequence[int]) -> float:
+    index, tables = reader.dense, reader.tables
     asked = np.stack([origin.vector(number) for number in queries])
     best = np.full((len(queries), NEAREST), -2.0, dtype=np.float32)
     where = np.zeros((len(queries), NEAREST), dtype=np.int64)
     for start in range(0, len(index.rows), 16_384):
         positions = np.arange(start, min(start + 16_384, len(index.rows)))
-        cosines = np.hstack([best, asked @ index.take(positions).T])
+        cosines = np.hstack([best, asked @ index.take(positions, tables).T])
         places = np.hstack([where, np.broadcast_to(positions, (len(queries), len(positions)))])
         kept = np.argpartition(-cosines, NEAREST, axis=1)[:, :NEAREST]
         best, where = np.take_along_axis(cosines, kept, 1), np.take_along_axis(places, kept, 1)
-    found = [set(index.top(vector, NEAREST, None).tolist()) for vector in asked]
+    found = [set(index.top(vector, NEAREST, None, tables).tolist()) for vector in asked]
     return sum(len(one & set(exact.tolist())) for one, exact in zip(found, where, strict=True)) / where.size
 
 

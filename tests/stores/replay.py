@@ -11,7 +11,7 @@ import numpy as np
 
 from quoth.protocols import Progress
 from quoth.stores.database_rows import embedding_key
-from quoth.stores.embedded import EmbeddedStore
+from quoth.stores.embedded import EmbeddedStore, vector_blocks
 from quoth.stores.embedded import sqlite_schema as schema
 from quoth.types import SplitDocument, Vectors
 
@@ -32,13 +32,13 @@ class ReplayEmbedder:
         keys = [embedding_key(self.identity, text) for text in texts]
         with closing(sqlite3.connect(self._database, uri=True)) as connection:
             found = [
-                connection.execute("SELECT vector, tokens FROM embeddings WHERE key = ?", (key,)).fetchone()
-                for key in keys
+                connection.execute("SELECT id, tokens FROM embeddings WHERE key = ?", (key,)).fetchone() for key in keys
             ]
+            ids = np.array([number for number, _ in found], dtype=np.int64)
+            vectors = vector_blocks.read(connection, ids, dimension=self.identity.dimension)
         if progress is not None:
             progress("embedding", len(texts), len(texts))
-        vectors = np.stack([np.frombuffer(vector, dtype=np.float16).astype(np.float32) for vector, _ in found])
-        return vectors, [tokens for _, tokens in found]
+        return vectors.astype(np.float32), [tokens for _, tokens in found]
 
     def embed_question(self, text: str) -> tuple[Vectors, None]:
         raise NotImplementedError(f"no vector is kept of a question: {text}")

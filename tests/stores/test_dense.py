@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from quoth.stores.database_rows import unit_vectors
 from quoth.stores.embedded import dense_index
-from quoth.stores.embedded.dense_index import ExactSearch, PartitionOffsets, PartitionVectors, near_best
+from quoth.stores.embedded.dense_index import ExactSearch, PartitionVectors, near_best
+from quoth.types import Vectors
 
 
 @given(seed=st.integers(0, 99), size=st.integers(1, 3_000), count=st.integers(1, 20), steps=st.integers(1, 500))
@@ -20,22 +25,36 @@ def test_the_best_of_groups_leave_out_none_of_the_best(seed: int, size: int, cou
     assert found.tolist() == [at for at, cosine in enumerate(cosines) if cosine >= least - 1e-5]
 
 
-def partition(size: int, *, seed: int) -> PartitionVectors:
-    stored = np.random.default_rng(seed).standard_normal((size, 8)).astype(np.float16)
-    empty = np.empty((0, 2), dtype=np.int64)
-    return PartitionVectors(np.arange(size), np.zeros(size, dtype=np.int64), empty, stored, None, None)
+class Stored:
+    """The vectors that embeddings have, as `DocumentTables` gives them."""
+
+    dimension = 8
+
+    def __init__(self, size: int) -> None:
+        self._stored = np.random.default_rng(1).standard_normal((size, 8)).astype(np.float16)
+
+    def vectors(self, embeddings: NDArray[np.int64]) -> NDArray[np.float16]:
+        return self._stored[embeddings]
+
+
+def partition(first: int, size: int) -> PartitionVectors:
+    rows = np.arange(first, first + size)
+    return PartitionVectors(rows, np.zeros(size, dtype=np.int64), rows, np.empty((0, 2), dtype=np.int64), None, None)
 
 
 def test_two_cores_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    partitions = [partition(1_500, seed=1), partition(70, seed=2), partition(2_000, seed=3)]
-    split = PartitionOffsets(partitions)
+    stored: Any = Stored(3_570)
+    partitions = [partition(0, 1_500), partition(1_500, 70), partition(1_570, 2_000)]
     query = np.random.default_rng(4).standard_normal(8).astype(np.float32)
     monkeypatch.setattr(dense_index, "available_cores", lambda: 2)
-    alone = ExactSearch(partitions, split)
+    alone = ExactSearch(partitions, stored)
     monkeypatch.setattr(dense_index, "_WORTH_TWO_CORES", 0)
-    together = ExactSearch(partitions, split)
+    together = ExactSearch(partitions, stored)
 
-    found = together.nearest(query, 50, None)
+    def take(positions: NDArray[np.int64]) -> Vectors:
+        return together.take(positions, stored)
+
+    found = together.nearest(query, 50, None, take)
     assert len(found) >= 50
-    assert found.tolist() == alone.nearest(query, 50, None).tolist()
-    assert split.take(found)[0].tolist() == together._matrix[found[0]].tolist()
+    assert found.tolist() == alone.nearest(query, 50, None, take).tolist()
+    assert np.array_equal(together.take(found, stored), unit_vectors(stored.vectors(found)))

@@ -270,7 +270,7 @@ def test_a_second_writer_is_told_who_is_writing(index: Path) -> None:
 
 
 def test_a_reader_that_must_rebuild_while_another_writes_is_told_the_truth(index: Path) -> None:
-    part = index / "generations" / "000001" / "shards" / "000" / "vectors.npy"
+    part = index / "generations" / "000001" / "shards" / "000" / "embeddings.npy"
     whole = part.read_bytes()
     part.write_bytes(b"nonsense")
     writing, done = threading.Event(), threading.Event()
@@ -448,7 +448,7 @@ def test_a_read_only_file_system_will_do(index: Path, tmp_path: Path) -> None:
     "part",
     [
         "manifest.json",
-        "shards/000/vectors.npy",
+        "shards/000/embeddings.npy",
         "shards/000/rows.npy",
         "shards/000/documents.npy",
         "lexical/meta.json",
@@ -659,7 +659,7 @@ def test_faiss_finds_what_exact_search_finds(tmp_path: Path) -> None:
     corpus = [numbered(f"doc{number}.md", 1500) for number in range(2)]
     for store in (exact, approximate):
         write(store, corpus)
-    assert (tmp_path / "faiss" / "generations" / "000001" / "shards" / "000" / "faiss.index").exists()
+    assert (tmp_path / "faiss" / "generations" / "000001" / "shards" / "000" / "codes.npy").exists()
 
     shared = total = 0
     for number in range(0, 1500, 70):

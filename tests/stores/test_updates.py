@@ -149,7 +149,7 @@ def test_a_shard_that_is_not_as_it_was_written_is_built_anew(tmp_path: Path) -> 
     documents = [document(f"{number}.md", number) for number in range(40)]
     write(store, documents)
     folder = tmp_path / "index" / "generations" / "000001"
-    cut = max(folder.glob("shards/*/vectors.npy"), key=lambda path: path.stat().st_size)
+    cut = max(folder.glob("shards/*/embeddings.npy"), key=lambda path: path.stat().st_size)
     os.truncate(cut, 200)
     gone = max((folder / "lexical").glob("*.term"), key=lambda path: path.stat().st_size)
     gone.unlink()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from quoth.language.words import fold
 
@@ -100,6 +101,7 @@ _PART = re.compile(r"\d+(?:\.\d+)*|[^\W_]+")
 _JOINT = re.compile(r"(?<=[^\W\d_])[-.]|[-.](?=[^\W\d_])")
 
 
+@lru_cache(maxsize=16_384)
 def _word(written: str) -> Word:
     plain = written.removesuffix("'s").replace("'", "")
     if plain.startswith("."):

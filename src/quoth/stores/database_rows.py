@@ -51,13 +51,13 @@ Row: TypeAlias = tuple[Any, ...]
 
 DOCUMENT_COLUMNS = (
     "id, fingerprint, sha256, source_sha256, encoding, format, extractor, root, characters, sentences, pages, "
-    "document_type, is_binding, metadata, reading, access, stated_access, text"
+    "document_type, is_binding, metadata, reading, access, stated_access"
 )
 SENTENCE_COLUMNS = "ordinal, start, stop, kind, section, lead_start, lead_stop, lead_text, page, ocr, tags, text"
 PASSAGE_COLUMNS = "ordinal, first, last, start, stop, section, page, tokens"
 PAGE_COLUMNS = "number, width, height, spans, boxes"
 
-WHOLE = "id, text, sha256, source_sha256, encoding, format, extractor, metadata"
+WHOLE = "id, sha256, source_sha256, encoding, format, extractor, metadata"
 LISTED = (
     "id, sha256, source_sha256, encoding, format, extractor, characters, sentences, pages, metadata, reading, access"
 )
@@ -182,9 +182,9 @@ def search_text(text: str, lead: str | None) -> str:
     return Sentence("", Quote(Span(0, 1), text), RegionKind.PARAGRAPH, (), lead_quote, None, None, {}).search_text
 
 
-def document(row: Row) -> Document:
-    """Return the document in a row of `WHOLE`."""
-    fields = (*row[:-1], _metadata(row[-1]))
+def document(row: Row, text: str) -> Document:
+    """Return the document with this text in a row of `WHOLE`."""
+    fields = (row[0], text, *row[1:-1], _metadata(row[-1]))
     return Document(*fields)
 
 

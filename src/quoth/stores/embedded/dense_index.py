@@ -1,61 +1,59 @@
-"""Vector search: exact in memory, or FAISS with exact rescoring for many vectors. Each partition has these files:
+"""Vector search: exact in memory, or codes that propose for many vectors. Each partition has these files:
 
-vectors.npy    float16, one row for each evidence sentence: by document id, then in reading order
-rows.npy       int64, the sentence row of each
-documents.npy  int64, the document row of each
-tags.npy       int64, pairs of a position in this partition and the id of a tag that the sentence there has
-lengths.npy    int32, the number of terms of each; missing in what an earlier version wrote
-faiss.index    only where there are many vectors and FAISS is installed
+rows.npy        the row of each evidence sentence: by document id, then in reading order
+documents.npy   the document row of each
+embeddings.npy  the embedding of each, whose vector is in the database; missing in what an earlier version wrote
+tags.npy        pairs of a position in this partition and the id of a tag that the sentence there has
+lengths.npy     the number of terms of each; missing in what an earlier version wrote
+codes.npy       the codes of the vectors (see vector_codes.py), only where there are many
 
-A position is an offset into these files, counted through all partitions. FAISS keeps an inverted file of 8-bit vectors
-for each partition, which proposes; the stored vectors decide.
+A position is an offset into these files, counted through all partitions. Codes propose; the vectors decide.
 """
 
 from __future__ import annotations
 
 import logging
-import math
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quoth.errors import IndexMismatch
 from quoth.machine import available_cores
-from quoth.stores.database_rows import Row, RowLimits, unit_vectors
+from quoth.stores.database_rows import RowLimits, unit_vectors
 from quoth.stores.embedded import generations
-from quoth.stores.embedded.generations import Partition, evidence, partition_folder
+from quoth.stores.embedded.document_tables import DocumentTables
+from quoth.stores.embedded.generations import Partition, TagIds, partition_folder, save_numbers
 from quoth.stores.embedded.lexical_index import LENGTHS
+from quoth.stores.embedded.vector_codes import Codes, CodeScan, encode
 from quoth.types import Candidate, Candidates, Sentence, Vectors
 
-_VECTORS, _ROWS, _DOCUMENTS, _TAGS, _FAISS = "vectors.npy", "rows.npy", "documents.npy", "tags.npy", "faiss.index"
-_BATCH = 4096  # vectors that are written at once
+_ROWS, _DOCUMENTS, _EMBEDDINGS, _TAGS, _CODES = (
+    f"{name}.npy" for name in ("rows", "documents", "embeddings", "tags", "codes")
+)
+_EARLIER_VECTORS, _EARLIER_FAISS = "vectors.npy", "faiss.index"
+"""What an earlier version wrote: the vectors, and an index of them where there are many."""
+_BATCH = 4096  # vectors that are read at once
 _WORTH_TWO_CORES = 10_000  # vectors: fewer are compared in the time that it takes to wake a thread
-_BLOCK = 65_536  # vectors that FAISS takes at once, or that are compared at once
-_TRAINING_PER_LIST = 40  # the least that FAISS takes without complaint; training is most of the time
+_BLOCK = 65_536  # vectors that are compared at once
 
-# Lists hold about sqrt(n) / 4 vectors of a partition. Of the 50 nearest among vectors of real sentences with noise, one
-# list in 16 held 96% (124,000 vectors) to 99.4% (a million), one in 8 98.5% to 99.7%, and one in 6 99% to 99.7% for
-# half as much time again. More rounds of training than these 4 found no more.
-_LISTS = 4
-_ROUNDS = 4
-_PROBED_SHARE = 8
-_PROBED_AT_LEAST = 16
-_RESCORED = 4  # times the asked number, to make up for what 8 bits lose
+# Times the asked number, to make up for what two bits lose: of the 50 nearest to real questions among a million, 400
+# proposals held 99.8% (200: 98.1%). Where vectors lie so close together that the scores of the first and the last
+# hardly differ, more are rescored.
+_RESCORED = 8
+_RESCORED_AT_MOST = 64
 
 # Groups of cosines, and how many of them there must be for each that is wanted, so that finding the best of each pays.
 _GROUP = 64
 _WORTH_GROUPS = 4
 
 # Up to this many allowed vectors it is cheaper, and exact, to score them all.
-_FEW = 50_000
+_FEW = 10_000
 
 Positions: TypeAlias = NDArray[np.int64]
 """Offsets into the vectors of a generation, counted through all partitions."""
@@ -63,81 +61,58 @@ Positions: TypeAlias = NDArray[np.int64]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class PartitionVectors:
-    """The loaded files of one partition. `stored` is memory-mapped; `faiss` is None if it is unused or empty."""
+    """The loaded files of one partition. `units` are its vectors, where all are held in memory."""
 
     rows: Positions
     documents: Positions
+    embeddings: Positions
     tags: NDArray[np.int64]
-    stored: NDArray[np.float16]
-    faiss: Any | None
+    codes: Codes | None
     lengths: NDArray[np.int32] | None
+    units: Vectors | None = None
 
 
-class PartitionOffsets:
-    """The first position of each partition."""
-
-    def __init__(self, partitions: Sequence[PartitionVectors]) -> None:
-        self._partitions = partitions
-        self.starts: Positions = np.cumsum([0, *(len(partition.rows) for partition in partitions)], dtype=np.int64)
-        self.total = int(self.starts[-1])
-
-    def within(self, positions: Positions, number: int) -> Positions:
-        """Return the positions inside a partition, counted from its start. `positions` must be ascending."""
-        first, last = np.searchsorted(positions, self.starts[number : number + 2])
-        inside: Positions = positions[first:last] - self.starts[number]
-        return inside
-
-    def take(self, positions: Positions) -> Vectors:
-        order = np.argsort(positions, kind="stable")
-        ascending = positions[order]
-        stored = [partition.stored[self.within(ascending, number)] for number, partition in enumerate(self._partitions)]
-        taken = np.empty((len(positions), stored[0].shape[1]), dtype=np.float32)
-        taken[order] = unit_vectors(np.concatenate(stored))
-        return taken
+Take: TypeAlias = Callable[[Positions], Vectors]
+"""Gives the unit vectors at these positions."""
 
 
 class ExactSearch:
     """Computes every cosine, which takes milliseconds for up to some hundred thousand vectors."""
 
-    def __init__(self, partitions: Sequence[PartitionVectors], split: PartitionOffsets) -> None:
-        self._matrix: Vectors = np.empty((split.total, partitions[0].stored.shape[1]), dtype=np.float32)
-        self._split = split
-        shared = split.total >= _WORTH_TWO_CORES and available_cores() > 1
+    def __init__(self, partitions: Sequence[PartitionVectors], tables: DocumentTables) -> None:
+        total = sum(len(partition.rows) for partition in partitions)
+        self._matrix: Vectors = np.empty((total, tables.dimension), dtype=np.float32)
+        shared = total >= _WORTH_TWO_CORES and available_cores() > 1
         self._second_core = ThreadPoolExecutor(1, thread_name_prefix="cosines") if shared else None
-        # Block by block, to hold no second copy meanwhile.
-        blocks = [
-            (start + first, partition.stored[first : first + 1024])
-            for start, partition in zip(split.starts.tolist(), partitions, strict=False)
-            for first in range(0, len(partition.stored), 1024)
-        ]
-        half = len(blocks) // 2 if self._second_core else 0
-        rest = self._second_core.submit(self._fill, blocks[:half]) if self._second_core else None
-        self._fill(blocks[half:])
-        if rest is not None:
-            rest.result()
+        start = 0
+        for partition in partitions:
+            part = self._matrix[start : start + len(partition.rows)]
+            _fill(part, partition, tables)
+            partition.units = part
+            start += len(part)
 
-    def _fill(self, blocks: Sequence[tuple[int, NDArray[np.float16]]]) -> None:
-        for start, stored in blocks:
-            self._matrix[start : start + len(stored)] = unit_vectors(stored)
+    def take(self, positions: Positions, tables: DocumentTables) -> Vectors:
+        return self._matrix[positions]
 
-    def nearest(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
-        if allowed is not None and len(allowed) < self._split.total // 16:  # one document, say
-            return allowed[near_best(self._split.take(allowed) @ query, count)]
+    def nearest(self, query: Vectors, count: int, allowed: Positions | None, take: Take) -> Positions:
+        if allowed is not None and len(allowed) < len(self._matrix) // 16:  # one document, say
+            return allowed[near_best(self._matrix[allowed] @ query, count)]
         cosines = self._cosines(query)
         return near_best(cosines, count) if allowed is None else allowed[near_best(cosines[allowed], count)]
 
-    exactly = nearest
+    def exactly(self, query: Vectors, count: int, allowed: Positions, take: Take) -> Positions:
+        return self.nearest(query, count, allowed, take)
 
     def _cosines(self, query: Vectors) -> Vectors:
         """Return the cosine of every vector, computed on two cores if both are free."""
         # Not `@`: the threads of the linear algebra library wait for each other, for long on a machine with other work.
-        cosines: Vectors = np.empty(self._split.total, dtype=np.float32)
+        cosines: Vectors = np.empty(len(self._matrix), dtype=np.float32)
         if self._second_core is None:
             np.einsum("ij,j->i", self._matrix, query, out=cosines)
             return cosines
-        half = self._split.total // 2
+        half = len(self._matrix) // 2
         rest = self._second_core.submit(np.einsum, "ij,j->i", self._matrix[half:], query, out=cosines[half:])
         np.einsum("ij,j->i", self._matrix[:half], query, out=cosines[:half])
         if rest.cancel():  # it has not begun: no core was free
@@ -170,98 +145,90 @@ def _largest(values: NDArray[np.float32], place: int) -> np.float32:
     return largest
 
 
-class FaissSearch:
-    """Finds approximate neighbours in every partition, and rescores them from the stored vectors."""
+class CodeSearch:
+    """Finds approximate neighbours by their codes, and rescores them from the stored vectors."""
 
-    def __init__(self, partitions: Sequence[PartitionVectors], split: PartitionOffsets) -> None:
-        self._partitions = partitions
-        self._split = split
+    def __init__(self, partitions: Sequence[PartitionVectors], tables: DocumentTables) -> None:
+        self._embeddings: Positions = np.concatenate([partition.embeddings for partition in partitions])
+        self._scan = CodeScan([_codes(partition, tables) for partition in partitions])
 
-    def nearest(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
+    def take(self, positions: Positions, tables: DocumentTables) -> Vectors:
+        return unit_vectors(tables.vectors(self._embeddings[positions]))
+
+    def nearest(self, query: Vectors, count: int, allowed: Positions | None, take: Take) -> Positions:
         if allowed is not None and len(allowed) <= _FEW:
-            return self.exactly(query, count, allowed)
-        found = list(self._proposed(query, _RESCORED * count, allowed))
-        scores = np.concatenate([scores for scores, _ in found])
-        positions = np.concatenate([positions for _, positions in found])
-        if len(positions) < min(count, self._split.total if allowed is None else len(allowed)):
-            # The probed lists held too few: nothing may be missing, so score everything allowed.
-            return self.exactly(query, count, np.arange(self._split.total) if allowed is None else allowed)
-        best = np.lexsort((positions, -scores))[: _RESCORED * count]
-        return np.sort(positions[best])
+            return self.exactly(query, count, allowed, take)
+        return np.sort(self._proposed(query, count, allowed))
 
-    def _proposed(
-        self, query: Vectors, wanted: int, allowed: Positions | None
-    ) -> Iterator[tuple[NDArray[np.float32], Positions]]:
-        import faiss
+    def _proposed(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
+        wanted = _RESCORED * count
+        while True:
+            scores, found = self._best(query, wanted, allowed)
+            certain = len(found) < wanted or scores[count - 1] - scores[-1] >= self._scan.margin
+            if certain or wanted >= _RESCORED_AT_MOST * count:
+                return found
+            wanted = min(4 * wanted, _RESCORED_AT_MOST * count)
 
-        for number, partition in enumerate(self._partitions):
-            index = partition.faiss
-            if index is None:  # a partition without evidence
-                continue
-            selector = None
-            if allowed is not None:
-                held = np.zeros(index.ntotal, dtype=np.bool_)
-                held[self._split.within(allowed, number)] = True
-                selector = faiss.IDSelectorBitmap(np.packbits(held, bitorder="little"))  # type: ignore[arg-type, call-arg]
-            probed = max(_PROBED_AT_LEAST, index.nlist // _PROBED_SHARE)
-            settings = faiss.SearchParametersIVF(nprobe=probed, sel=selector)  # type: ignore[call-arg]
-            scores, found = index.search(query[None, :], min(wanted, index.ntotal), params=settings)
-            proposed = found[0] >= 0
-            yield scores[0][proposed], found[0][proposed] + self._split.starts[number]
+    def _best(self, query: Vectors, wanted: int, allowed: Positions | None) -> tuple[NDArray[np.float32], Positions]:
+        """Return scores and positions of the `wanted` best allowed ones, or of all if there are fewer; best first."""
+        if allowed is None:
+            return self._scan.best(query, wanted)
+        inside = np.zeros(self._scan.total, dtype=np.bool_)
+        inside[allowed] = True
+        asked = least = min(wanted, len(allowed))
+        while True:  # it ends: in the end all are asked for
+            asked = min(2 * asked * self._scan.total // len(allowed), self._scan.total)
+            scores, found = self._scan.best(query, asked)
+            kept = np.flatnonzero(inside[found])[:wanted]
+            if len(kept) >= least:
+                return scores[kept], found[kept]
 
-    def exactly(self, query: Vectors, count: int, allowed: Positions) -> Positions:
+    def exactly(self, query: Vectors, count: int, allowed: Positions, take: Take) -> Positions:
         blocks = (allowed[start : start + _BLOCK] for start in range(0, len(allowed), _BLOCK))
-        cosines = np.concatenate([self._split.take(block) @ query for block in blocks])
+        cosines = np.concatenate([take(block) @ query for block in blocks])
         return allowed[near_best(cosines, count)]
 
 
-def build(connection: sqlite3.Connection, partition: Partition, folder: Path, *, dimension: int) -> int:
-    """Write the vectors of the partition's evidence sentences into `folder`; return how many there are."""
+def _fill(part: Vectors, partition: PartitionVectors, tables: DocumentTables) -> None:
+    if partition.units is not None:  # another generation has them in memory
+        part[:] = partition.units
+        return
+    for start, stored in _stored(partition.embeddings, tables):
+        part[start : start + len(stored)] = unit_vectors(stored)
+
+
+def _codes(partition: PartitionVectors, tables: DocumentTables) -> Codes:
+    return _encoded(partition.embeddings, tables) if partition.codes is None else partition.codes
+
+
+def _encoded(embeddings: Positions, tables: DocumentTables) -> Codes:
+    empty = encode(np.empty((0, tables.dimension), dtype=np.float32))
+    return np.concatenate([empty, *(encode(unit_vectors(stored)) for _, stored in _stored(embeddings, tables))])
+
+
+def _stored(embeddings: Positions, tables: DocumentTables) -> Iterator[tuple[int, NDArray[np.float16]]]:
+    """Yield vectors with the number of the first, as many as are read at once."""
+    for start in range(0, len(embeddings), _BATCH):
+        yield start, tables.vectors(embeddings[start : start + _BATCH])
+
+
+def build(tables: DocumentTables, partition: Partition, folder: Path, *, tag_ids: TagIds) -> int:
+    """Write the files for the partition's evidence sentences into `folder`; return how many there are."""
     folder.mkdir(parents=True)
-    pairs = _pairs(evidence(connection, partition, columns="s.row, s.document", join=""))
-    np.save(folder / _ROWS, np.ascontiguousarray(pairs[:, 0]))
-    np.save(folder / _DOCUMENTS, np.ascontiguousarray(pairs[:, 1]))
-    tagged = evidence(connection, partition, columns="s.row, t.tag", join="JOIN sentence_tags t ON t.sentence = s.row")
-    tags = _pairs(tagged)
-    by_row = np.argsort(pairs[:, 0])
-    tags[:, 0] = by_row[np.searchsorted(pairs[:, 0], tags[:, 0], sorter=by_row)]
-    np.save(folder / _TAGS, tags)
-    _write_vectors(connection, partition, folder / _VECTORS, shape=(len(pairs), dimension))
-    if partition.faiss and len(pairs):
-        build_faiss(np.load(folder / _VECTORS, mmap_mode="r"), folder / _FAISS)
-    return len(pairs)
+    found = [(document, *row[:3]) for document in partition.documents for row in tables.evidence(document)]
+    tagged = ((place, number) for place, (*_, tags) in enumerate(found) for number in tag_ids(tags))
+    embeddings = _numbers(embedding for _, _, embedding, _ in found)
+    save_numbers(folder / _ROWS, _numbers(row for _, row, _, _ in found))
+    save_numbers(folder / _DOCUMENTS, _numbers(document for document, *_ in found))
+    save_numbers(folder / _EMBEDDINGS, embeddings)
+    save_numbers(folder / _TAGS, _numbers(number for pair in tagged for number in pair).reshape(-1, 2))
+    if partition.with_codes:
+        np.save(folder / _CODES, _encoded(embeddings, tables))
+    return len(found)
 
 
-def _pairs(found: Iterable[Row]) -> NDArray[np.int64]:
-    return np.fromiter((number for pair in found for number in pair), dtype=np.int64).reshape(-1, 2)
-
-
-def _write_vectors(connection: sqlite3.Connection, partition: Partition, path: Path, *, shape: tuple[int, int]) -> None:
-    # Written as it is read, so that memory does not grow with the corpus.
-    blobs = evidence(connection, partition, columns="e.vector", join="JOIN embeddings e ON e.id = s.embedding")
-    with path.open("wb") as file:
-        header = {"descr": "<f2", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        while batch := list(islice(blobs, _BATCH)):
-            file.write(b"".join(blob for (blob,) in batch))
-
-
-def build_faiss(stored: NDArray[np.float16], path: Path) -> None:
-    """Train on an even sample and write the index; the same vectors always give the same index."""
-    import faiss
-
-    count, dimension = stored.shape
-    lists = max(1, min(_LISTS * math.isqrt(count), count // 40))
-    quantizer = faiss.IndexFlatIP(dimension)
-    kind = faiss.ScalarQuantizer.QT_8bit
-    index = faiss.IndexIVFScalarQuantizer(quantizer, dimension, lists, kind, faiss.METRIC_INNER_PRODUCT)
-    index.cp.niter = _ROUNDS
-    step = max(1, count // (_TRAINING_PER_LIST * lists))
-    index.train(unit_vectors(stored[::step]))
-    for start in range(0, count, _BLOCK):
-        index.add(unit_vectors(stored[start : start + _BLOCK]))
-    # FAISS writes in number and does not sync; the caller does, and renames.
-    path.write_bytes(faiss.serialize_index(index).tobytes())
+def _numbers(found: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(found, dtype=np.int64)
 
 
 class DenseIndex:
@@ -270,44 +237,62 @@ class DenseIndex:
     `loaded` are partitions that another generation has in memory, by their key.
     """
 
-    def __init__(self, folder: Path, *, loaded: Mapping[str, PartitionVectors]) -> None:
+    def __init__(self, folder: Path, *, tables: DocumentTables, loaded: Mapping[str, PartitionVectors]) -> None:
         manifest = generations.manifest(folder)
         fresh = tuple(partition_folder(new.number) + "/" for new in manifest.partitions if new.key not in loaded)
-        generations.check(folder, {name: entry for name, entry in manifest.files.items() if name.startswith(fresh)})
-        with_faiss = _can_use_faiss(manifest)
+        generations.check(
+            folder,
+            {
+                name: entry
+                for name, entry in manifest.files.items()
+                if name.startswith(fresh) and not name.endswith((_EARLIER_VECTORS, _EARLIER_FAISS))
+            },
+        )
         self.partitions = {
-            partition.key: loaded.get(partition.key)
-            or _load(folder / partition_folder(partition.number), partition.sentences, with_faiss=with_faiss)
+            partition.key: loaded.get(partition.key) or _load(folder / partition_folder(partition.number), tables)
             for partition in manifest.partitions
         }
         partitions = tuple(self.partitions.values())
-        self._split = PartitionOffsets(partitions)
-        self.take = self._split.take
+        self._starts: Positions = np.cumsum([0, *(len(partition.rows) for partition in partitions)], dtype=np.int64)
         self.rows: Positions = np.concatenate([partition.rows for partition in partitions])
         self.documents: Positions = np.concatenate([partition.documents for partition in partitions])
         self._by_row = np.argsort(self.rows)
         self._lengths: NDArray[np.int32] | None = None
-        search = FaissSearch if with_faiss else ExactSearch
-        self._search = search(partitions, self._split)
+        search = CodeSearch if _can_compare_codes(manifest) else ExactSearch
+        self._search: CodeSearch | ExactSearch = search(partitions, tables)
 
-    def top(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
+    def take(self, positions: Positions, tables: DocumentTables) -> Vectors:
+        """Return the unit vectors at these positions; `tables` are those of the generation."""
+        return self._search.take(positions, tables)
+
+    def top(self, query: Vectors, count: int, allowed: Positions | None, tables: DocumentTables) -> Positions:
         """Return the positions of the `count` nearest, best first; equal cosines (to six decimals) by position."""
-        return self.nearest(query, count, allowed)[0][: max(0, count)]
+        return self.nearest(query, count, allowed, tables)[0][: max(0, count)]
 
     def nearest(
-        self, query: Vectors, count: int, allowed: Positions | None, *, exactly: bool = False
+        self,
+        query: Vectors,
+        count: int,
+        allowed: Positions | None,
+        tables: DocumentTables,
+        *,
+        exactly: bool = False,
     ) -> tuple[Positions, NDArray[np.float64]]:
         """Return positions and cosines of the `count` nearest and of all ties with the last, ordered as `top`.
 
-        `exactly` compares every allowed vector, and does not let FAISS propose some.
+        `exactly` compares every allowed vector, and does not let codes propose some.
         """
         if count <= 0 or len(self.rows) == 0 or (allowed is not None and len(allowed) == 0):
             return np.empty(0, dtype=np.int64), np.empty(0)
+
+        def take(positions: Positions) -> Vectors:
+            return self.take(positions, tables)
+
         if exactly and allowed is not None:
-            near = self._search.exactly(query, count, allowed)
+            near = self._search.exactly(query, count, allowed, take)
         else:
-            near = self._search.nearest(query, count, allowed)
-        found = cosines(query, self.take(near))
+            near = self._search.nearest(query, count, allowed, take)
+        found = cosines(query, take(near))
         order = np.lexsort((near, -found))
         order = order[found[order] >= found[order[:count][-1]]]
         return near[order], found[order]
@@ -321,7 +306,7 @@ class DenseIndex:
             mask &= np.isin(self.documents, np.fromiter(limits.documents, dtype=np.int64))
         for wanted in limits.tags:
             tagged = np.zeros(len(self.rows), dtype=np.bool_)
-            for start, partition in zip(self._split.starts, self.partitions.values(), strict=False):
+            for start, partition in zip(self._starts, self.partitions.values(), strict=False):
                 tagged[start + partition.tags[np.isin(partition.tags[:, 1], list(wanted)), 0]] = True
             mask &= tagged
         return np.flatnonzero(mask)
@@ -382,21 +367,21 @@ def sorted_candidates(items: Sequence[Candidate], vectors: Vectors) -> Candidate
     return Candidates(tuple(items[number] for number in order), vectors[order])
 
 
-def _can_use_faiss(manifest: generations.GenerationManifest) -> bool:
-    built = any(name.endswith(f"/{_FAISS}") for name in manifest.files)
-    if built and find_spec("faiss") is None:
-        _log.warning("the index holds a FAISS part, but FAISS is not installed: pip install 'quoth[faiss]'")
+def _can_compare_codes(manifest: generations.GenerationManifest) -> bool:
+    many = any(name.endswith((f"/{_CODES}", f"/{_EARLIER_FAISS}")) for name in manifest.files)
+    if many and find_spec("faiss") is None:
+        _log.warning("the index has many vectors, but FAISS is not installed: pip install 'quoth[faiss]'")
         return False
-    return built
+    return many
 
 
-def _load(folder: Path, sentences: int, *, with_faiss: bool) -> PartitionVectors:
-    stored = np.load(folder / _VECTORS, mmap_mode="r") if sentences else np.load(folder / _VECTORS)
-    index = None
-    if with_faiss and sentences:
-        import faiss
-
-        index = faiss.read_index(str(folder / _FAISS))
-    rows, documents, tags = (np.load(folder / name) for name in (_ROWS, _DOCUMENTS, _TAGS))
-    lengths = np.load(folder / LENGTHS) if (folder / LENGTHS).exists() else None
-    return PartitionVectors(rows, documents, tags, stored, index, lengths)
+def _load(folder: Path, tables: DocumentTables) -> PartitionVectors:
+    rows, documents, tags = (np.load(folder / name).astype(np.int64) for name in (_ROWS, _DOCUMENTS, _TAGS))
+    codes = np.load(folder / _CODES) if (folder / _CODES).exists() else None
+    lengths = np.load(folder / LENGTHS).astype(np.int32) if (folder / LENGTHS).exists() else None
+    if (folder / _EMBEDDINGS).exists():
+        embeddings = np.load(folder / _EMBEDDINGS).astype(np.int64)
+    else:
+        held = dict.fromkeys(documents.tolist())  # each document lies together, in reading order
+        embeddings = _numbers(number for document in held for number in tables.embeddings(document))
+    return PartitionVectors(rows, documents, embeddings, tags, codes, lengths)

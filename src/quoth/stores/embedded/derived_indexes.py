@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from quoth.stores.embedded import dense_index as dense
 from quoth.stores.embedded import generations
 from quoth.stores.embedded import lexical_index as lexical
 from quoth.stores.embedded.dense_index import PartitionVectors
+from quoth.stores.embedded.document_tables import DocumentTables
 from quoth.stores.embedded.generations import (
     DerivedFileDamaged,
     FileEntry,
@@ -24,6 +26,7 @@ from quoth.stores.embedded.generations import (
     Layout,
     Partition,
     PartitionRecord,
+    TagIds,
     document_languages,
     partition_documents,
 )
@@ -34,7 +37,15 @@ _log = logging.getLogger(__name__)
 _Index = TypeVar("_Index")
 
 
-def build(connection: sqlite3.Connection, location: Path, info: IndexInfo, *, layout: Layout, previous: int) -> None:
+def build(
+    connection: sqlite3.Connection,
+    tables: DocumentTables,
+    location: Path,
+    info: IndexInfo,
+    *,
+    layout: Layout,
+    previous: int,
+) -> None:
     """Write the directory of a generation from what `connection` sees, and rename it to its final name.
 
     Partitions that are the same in the `previous` generation, if there is one, are taken over from there.
@@ -48,31 +59,36 @@ def build(connection: sqlite3.Connection, location: Path, info: IndexInfo, *, la
         records: list[PartitionRecord] = []
         sealed: dict[str, FileEntry] = {}
         languages = document_languages(connection, info)
+        tag_ids = _tag_ids(connection)
         for partition in partition_documents(connection, layout, languages=languages):
             record = _take_over(partition, folder, before=before, sealed=sealed)
-            records.append(
-                record
-                or _build_partition(connection, partition, folder, dimension=info.model.dimension, languages=languages)
-            )
+            records.append(record or _build_partition(tables, partition, folder, tag_ids=tag_ids, languages=languages))
         lexical.compose([segment for record in records for segment in record.segments], folder)
         generations.seal(folder, partitions=records, sealed=sealed)
         generations.put_in_place(folder, location, info.generation)
 
 
 def _build_partition(
-    connection: sqlite3.Connection,
-    partition: Partition,
-    folder: Path,
-    *,
-    dimension: int,
-    languages: Mapping[int, str],
+    tables: DocumentTables, partition: Partition, folder: Path, *, tag_ids: TagIds, languages: Mapping[int, str]
 ) -> PartitionRecord:
-    sentences = dense.build(connection, partition, folder / partition.folder, dimension=dimension)
+    sentences = dense.build(tables, partition, folder / partition.folder, tag_ids=tag_ids)
     try:
-        segments = lexical.build(connection, partition, folder, languages=languages)
+        segments = lexical.build(tables, partition, folder, tag_ids=tag_ids, languages=languages)
     except ValueError as error:  # tantivy wraps the error of the operating system
         raise unwritable(folder.parent.parent, error) from error
     return PartitionRecord(partition.number, partition.key, sentences, segments)
+
+
+def _tag_ids(connection: sqlite3.Connection) -> TagIds:
+    found = connection.execute("SELECT facet, value, id FROM tags")
+    ids = {(facet, value): number for facet, value, number in found}
+
+    @lru_cache(maxsize=4096)
+    def of(stored: str) -> tuple[int, ...]:
+        named = ((facet, value) for facet, values in json.loads(stored).items() for value in values)
+        return tuple(ids[tag] for tag in dict.fromkeys(named))
+
+    return of
 
 
 def _take_over(
@@ -119,10 +135,10 @@ class DerivedIndexes:
                 self._lexical = self._load(lexical.LexicalIndex, rebuild)
             return self._lexical
 
-    def dense(self, rebuild: Callable[[], None]) -> dense.DenseIndex:
+    def dense(self, tables: DocumentTables, rebuild: Callable[[], None]) -> dense.DenseIndex:
         with self._lock:
             if self._dense is None:
-                self._dense = self._load(partial(dense.DenseIndex, loaded=self._loaded), rebuild)
+                self._dense = self._load(partial(dense.DenseIndex, tables=tables, loaded=self._loaded), rebuild)
                 self._loaded = {}
             return self._dense
 

@@ -25,6 +25,7 @@ from quoth.stores.embedded import derived_indexes
 from quoth.stores.embedded import sqlite_schema as schema
 from quoth.stores.embedded.dense_index import DenseIndex, checked_vector, scored_candidates
 from quoth.stores.embedded.derived_indexes import DerivedIndexes
+from quoth.stores.embedded.document_tables import DocumentTables
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.embedded.lexical_index import LexicalIndex
 from quoth.stores.embedded.visible_documents import NO_CHANGES, EvidenceCounts, LabelChanges, VisibleDocuments
@@ -43,12 +44,10 @@ from quoth.types import (
     Vectors,
 )
 
-_JOINED = "FROM sentences s JOIN documents d ON d.row = s.document"
 _OF_DOCUMENT = "document = (SELECT row FROM documents WHERE id = ?)"
-_BESIDE = f"""
-SELECT s.ordinal > m.ordinal, {rows.QUOTED} FROM documents d CROSS JOIN sentences m ON m.document = d.row
-CROSS JOIN sentences s ON s.document = d.row AND s.ordinal IN (m.ordinal - 1, m.ordinal + 1)
-WHERE d.id = ? AND m.start = ? AND m.stop = ?
+_PLACE = """
+SELECT s.document, s.ordinal FROM documents d CROSS JOIN sentences s ON s.document = d.row
+WHERE d.id = ? AND s.start = ? AND s.stop = ?
 """  # a cross join keeps the order of the tables
 _LISTED = "IN (SELECT value FROM json_each(?))"
 
@@ -91,15 +90,16 @@ class EmbeddedReader:
     def document(self, doc_id: str) -> Document | None:
         if not self._sees(doc_id):
             return None
-        found = self._rows(f"SELECT {rows.WHOLE} FROM documents WHERE id = ?", _storable(doc_id))
-        return rows.document(found[0]) if found else None
+        found = self._rows(f"SELECT row, {rows.WHOLE} FROM documents WHERE id = ?", _storable(doc_id))
+        if not found:
+            return None
+        row, *fields = found[0]
+        with reading(self.location):
+            return rows.document(tuple(fields), self.tables.text(row))
 
     def texts(self, ids: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        # As a blob, the text is not decoded on the way.
-        wanted = self._seen(ids)
-        sql = f"SELECT id, CAST(text AS BLOB) FROM documents WHERE id {_LISTED}"
-        found = self._rows(sql, json.dumps(sorted(wanted)))
-        return iter(sorted(found))
+        with reading(self.location):
+            return iter(self.tables.encoded_texts(self._seen(ids)))
 
     def documents(self, ids: Collection[str] | None = None) -> tuple[DocumentInfo, ...]:
         if ids is None and self.visible is not None and not self.visible.everything:
@@ -127,8 +127,8 @@ class EmbeddedReader:
             return iter(())
         within = "" if near is None else "AND s.ordinal BETWEEN ? AND ?"
         bounds = () if near is None else self._ordinals_near(doc_id, near)
-        sql = f"SELECT {rows.QUOTED} {_JOINED} WHERE d.id = ? {within} ORDER BY s.ordinal"
-        return map(rows.sentence, self._rows(sql, _storable(doc_id), *bounds))
+        found = self._sentences(f"WHERE d.id = ? {within} ORDER BY s.ordinal", _storable(doc_id), *bounds)
+        return (sentence for sentence, _ in found)
 
     def _ordinals_near(self, doc_id: str, near: Span) -> tuple[int, int]:
         """Return the ordinals of the last sentence that begins at the start of `near` or before, and at its end."""
@@ -162,17 +162,26 @@ class EmbeddedReader:
         if not self._sees(sentence.doc_id):
             return None, None
         span = sentence.quote.span
-        found = self._rows(_BESIDE, _storable(sentence.doc_id), span.start, span.end)
-        beside = {after: rows.sentence(tuple(row)) for after, *row in found}
-        return beside.get(0), beside.get(1)
+        found = self._rows(_PLACE, _storable(sentence.doc_id), span.start, span.end)
+        if not found:
+            return None, None
+        document, ordinal = found[0]
+        condition = "WHERE s.document = ? AND s.ordinal IN (?, ?)"
+        near = self._sentences(condition, document, ordinal - 1, ordinal + 1, extra="s.ordinal")
+        beside = {place: other for other, (place,) in near}
+        return beside.get(ordinal - 1), beside.get(ordinal + 1)
 
     def vectors(self, doc_id: str) -> Vectors:
         if not self._sees(doc_id):
             return np.empty((0, self.info.model.dimension), dtype=np.float32)
-        embedded = f"SELECT e.vector {_JOINED} JOIN embeddings e ON e.id = s.embedding"
-        blobs = self._column(f"{embedded} WHERE d.id = ? ORDER BY s.ordinal", _storable(doc_id))
-        stored = np.frombuffer(b"".join(blobs), dtype=np.float16)
-        return rows.unit_vectors(stored.reshape(-1, self.info.model.dimension))
+        found = self._rows("SELECT row FROM documents WHERE id = ?", _storable(doc_id))
+        with reading(self.location):
+            embeddings = [number for (row,) in found for number in self.tables.embeddings(row)]
+            return rows.unit_vectors(self.tables.vectors(np.array(embeddings, dtype=np.int64)))
+
+    @cached_property
+    def tables(self) -> DocumentTables:
+        return schema.document_tables(self.connection, dimension=self.info.model.dimension)
 
     @property
     def lexical(self) -> LexicalIndex:
@@ -180,7 +189,7 @@ class EmbeddedReader:
 
     @property
     def dense(self) -> DenseIndex:
-        return self.indexes.dense(self._rebuild)
+        return self.indexes.dense(self.tables, self._rebuild)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -199,7 +208,7 @@ class EmbeddedReader:
         with reading(self.location):
             info = schema.read_info(self.connection, self.location)
         if info is not None:
-            derived_indexes.build(self.connection, self.location, info, layout=self.layout, previous=0)
+            derived_indexes.build(self.connection, self.tables, self.location, info, layout=self.layout, previous=0)
 
     def evidence(self) -> EvidenceCounts:
         """Count the visible evidence sentences; all of them where nothing is limited."""
@@ -265,13 +274,13 @@ class EmbeddedReader:
         all documents.
         """
         if self.visible is None or self.visible.everything:
-            return self.dense.nearest(vector, count, self.dense.allowed(limits))
+            return self.dense.nearest(vector, count, self.dense.allowed(limits), self.tables)
         whole = limits.documents is self.visible.rows and not limits.tags
         allowed = self.evidence().positions if whole else self.dense.allowed(limits)
-        return self.dense.nearest(vector, count, allowed, exactly=True)
+        return self.dense.nearest(vector, count, allowed, self.tables, exactly=True)
 
     def _nearest(self, vector: Vectors, count: int, limits: RowLimits) -> set[int]:
-        nearest = self.dense.top(vector, count, self.dense.allowed(limits))
+        nearest = self.dense.top(vector, count, self.dense.allowed(limits), self.tables)
         return set(self.dense.rows[nearest].tolist())
 
     def candidates(
@@ -283,25 +292,35 @@ class EmbeddedReader:
     ) -> Candidates:
         """Return the sentences of these rows with both scores, ordered by sentence id."""
         found = sorted(found_by)
-        vectors = self.dense.take(self.dense.positions(np.array(found, dtype=np.int64)))
+        vectors = self.dense.take(self.dense.positions(np.array(found, dtype=np.int64)), self.tables)
         read = zip(found, self._with_tokens(found), strict=True)
         scored = [(sentence, lexical(row, sentence), found_by[row], tokens) for row, (sentence, tokens) in read]
         return scored_candidates(scored, vector, vectors)
 
     def rows(self, wanted: Sequence[int]) -> Iterator[Sentence]:
         """Return the sentences of these rows, ordered by row."""
-        sql = f"SELECT {rows.QUOTED} {_JOINED} WHERE s.row {_LISTED} ORDER BY s.row"
-        return map(rows.sentence, self._rows(sql, json.dumps(wanted)))
+        found = self._sentences(f"WHERE s.row {_LISTED} ORDER BY s.row", json.dumps(wanted))
+        return (sentence for sentence, _ in found)
 
     def ordinals(self, wanted: Sequence[int]) -> list[Row]:
         """Return document id and ordinal of these rows, ordered by row."""
-        return self._rows(f"SELECT d.id, s.ordinal {_JOINED} WHERE s.row {_LISTED} ORDER BY s.row", json.dumps(wanted))
+        joined = "FROM sentences s JOIN documents d ON d.row = s.document"
+        return self._rows(f"SELECT d.id, s.ordinal {joined} WHERE s.row {_LISTED} ORDER BY s.row", json.dumps(wanted))
 
     def _with_tokens(self, wanted: Sequence[int]) -> Iterator[tuple[Sentence, bytes]]:
         """Return the sentences of these rows with their token codes, ordered by row."""
-        joined = f"{_JOINED} JOIN embeddings e ON e.id = s.embedding"
-        sql = f"SELECT {rows.QUOTED}, e.tokens {joined} WHERE s.row {_LISTED} ORDER BY s.row"
-        return ((rows.sentence(row[:-1]), row[-1]) for row in self._rows(sql, json.dumps(wanted)))
+        condition = f"WHERE s.row {_LISTED} ORDER BY s.row"
+        found = self._sentences(
+            condition, json.dumps(wanted), extra="e.tokens", join="JOIN embeddings e ON e.id = s.embedding"
+        )
+        return ((sentence, tokens) for sentence, (tokens,) in found)
+
+    def _sentences(
+        self, condition: str, *values: object, extra: str = "", join: str = ""
+    ) -> Iterator[tuple[Sentence, Row]]:
+        with reading(self.location):
+            found = self.tables.sentences(condition, *values, extra=extra, join=join)
+        return ((rows.sentence(row), more) for row, more in found)
 
     def _rows(self, sql: str, *values: object) -> list[Row]:
         with reading(self.location):

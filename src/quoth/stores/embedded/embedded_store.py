@@ -173,6 +173,8 @@ class EmbeddedStore:
                 published = schema.read_info(connection, self._location)
                 current = published.generation if published else 0
                 generations.clean(self._location, keep={current})  # slow readers may have used the previous generation
+                if published:
+                    schema.bring_up_to_date(connection, published)
             writer = EmbeddedWriter(
                 old=published,
                 embedder=embedder,

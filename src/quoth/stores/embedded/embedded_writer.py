@@ -18,20 +18,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-
+from quoth.errors import OffsetMismatch
 from quoth.stores import database_rows as rows
 from quoth.stores.database_rows import Row
 from quoth.stores.disk_faults import writing
-from quoth.stores.embedded import derived_indexes, sqlite_schema
+from quoth.stores.embedded import derived_indexes, sqlite_schema, vector_blocks
+from quoth.stores.embedded.document_tables import cut_text, row_of_sql, rows_of
 from quoth.stores.embedded.generations import Layout
 from quoth.stores.write_template import CHUNK, WriteTemplate
-from quoth.types import IndexInfo, Refusals, SplitDocument, StoredDocument, Vectors
+from quoth.types import Document, IndexInfo, Refusals, Sentence, SplitDocument, StoredDocument, Vectors
 
 _FILE = "staging.db"
 
+_KEPT = "ordinal, start, stop, lead_start, lead_stop, page, ocr, place"
 _STAGED = {
-    "sentences": f"row INTEGER PRIMARY KEY, document INTEGER NOT NULL, {rows.SENTENCE_COLUMNS}, key BLOB",
+    "sentences": f"row INTEGER PRIMARY KEY, document INTEGER NOT NULL, {_KEPT}, text, lead_text, key BLOB",
+    "texts": "document INTEGER NOT NULL, number INTEGER NOT NULL, text",
+    "places": "document INTEGER NOT NULL, number INTEGER NOT NULL, kind, section, tags",
     "passages": f"document INTEGER NOT NULL, {rows.PASSAGE_COLUMNS}",
     "pages": f"document INTEGER NOT NULL, {rows.PAGE_COLUMNS}",
 }
@@ -98,15 +101,33 @@ class EmbeddedWriter(WriteTemplate):
             self._delete_staged(split.document.id)
             self._insert("documents", rows.DOCUMENT_COLUMNS, [rows.document_row(split)])
             (number,) = self.connection.execute("SELECT max(number) FROM staging.documents").fetchone()
-            sentences = (
-                (number, *rows.sentence_row(ordinal, sentence), rows.evidence_key(self.model, sentence))
+            places: dict[Row, int] = {}
+            sentences = [
+                (number, *self._sentence_row(ordinal, sentence, split.document, places=places))
                 for ordinal, sentence in enumerate(split.sentences)
-            )
-            self._insert("sentences", f"document, {rows.SENTENCE_COLUMNS}, key", sentences)
+            ]
+            self._insert("sentences", f"document, {_KEPT}, text, lead_text, key", sentences)
+            self._insert("texts", "document, number, text", ((number, *part) for part in cut_text(split.document.text)))
+            shared = ((number, place, *values) for values, place in places.items())
+            self._insert("places", "document, number, kind, section, tags", shared)
             passages = ((number, *rows.passage_row(*numbered)) for numbered in enumerate(split.passages))
             self._insert("passages", f"document, {rows.PASSAGE_COLUMNS}", passages)
             pages = ((number, *rows.page_row(page)) for page in split.pages)
             self._insert("pages", f"document, {rows.PAGE_COLUMNS}", pages)
+
+    def _sentence_row(self, ordinal: int, sentence: Sentence, document: Document, *, places: dict[Row, int]) -> Row:
+        """Return the values for `_KEPT`, and text, lead and key; add its place to the numbered `places`.
+
+        Only where it begins and ends is kept of the text, so it must be what stands there.
+        """
+        quotes = (sentence.quote, sentence.lead) if sentence.lead else (sentence.quote,)
+        for quote in quotes:
+            if document.quote(quote.span) != quote.text:
+                raise OffsetMismatch(document.id, quote.span.start, quote.span.end)
+        values = dict(zip(rows.SENTENCE_COLUMNS.split(", "), rows.sentence_row(ordinal, sentence), strict=True))
+        shared = rows.picked("kind, section, tags", values)
+        values["place"] = places.setdefault(shared, len(places))
+        return (*rows.picked(f"{_KEPT}, text, lead_text", values), rows.evidence_key(self.model, sentence))
 
     def unstage(self, doc_id: str) -> None:
         with self._transaction():
@@ -158,13 +179,12 @@ class EmbeddedWriter(WriteTemplate):
             ).fetchall()
 
     def keep(self, keys: Sequence[bytes], vectors: Vectors, tokens: Sequence[bytes]) -> None:
-        blobs = (vector.tobytes() for vector in vectors.astype(np.float16))
+        blobs = [vector.tobytes() for vector in vectors.astype("<f2")]
         with self._transaction():
-            (newest,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM embeddings").fetchone()
-            self.connection.executemany(
-                "INSERT INTO embeddings (key, vector, tokens) VALUES (?, ?, ?)", zip(keys, blobs, tokens, strict=True)
-            )
-            self.connection.execute("INSERT INTO loose SELECT id FROM embeddings WHERE id > ?", (newest,))
+            ids = vector_blocks.take_ids(self.connection, len(keys), size=len(blobs[0]))
+            self.connection.executemany("INSERT INTO embeddings VALUES (?, ?, ?)", zip(ids, keys, tokens, strict=True))
+            vector_blocks.put(self.connection, zip(ids, blobs, strict=True))
+            self.connection.executemany("INSERT INTO loose VALUES (?)", ((number,) for number in ids))
 
     def publish(self) -> IndexInfo:
         previous = self.old.generation if self.old else 0
@@ -174,7 +194,8 @@ class EmbeddedWriter(WriteTemplate):
                 "SELECT id, fingerprint, sentences, json_extract(metadata, '$.language') FROM documents"
             ).fetchall()
             info = self.describe(documents, generation=previous + 1)
-            derived_indexes.build(self.connection, self.folder, info, layout=self.layout, previous=previous)
+            tables = sqlite_schema.document_tables(self.connection, dimension=info.model.dimension)
+            derived_indexes.build(self.connection, tables, self.folder, info, layout=self.layout, previous=previous)
             sqlite_schema.write_info(self.connection, info)
         return info
 
@@ -186,16 +207,20 @@ class EmbeddedWriter(WriteTemplate):
             f"ON s.document = d.row WHERE d.id IN ({_LEAVING}) AND s.embedding IS NOT NULL"
         )
         execute(_KEEP_LABELS)
+        leaving = execute(f"SELECT row FROM main.documents WHERE id IN ({_LEAVING})").fetchall()
+        for table in ("texts", "places"):
+            bounds = (rows_of(document) for (document,) in leaving)
+            self.connection.executemany(f"DELETE FROM main.{table} WHERE row BETWEEN ? AND ?", bounds)
         execute(f"DELETE FROM documents WHERE id IN ({_LEAVING})")
+        (last,) = execute("SELECT coalesce(max(row), 0) FROM main.documents").fetchone()
         execute(
             f"INSERT INTO documents ({rows.DOCUMENT_COLUMNS}) "
             f"SELECT {rows.DOCUMENT_COLUMNS} FROM staging.documents ORDER BY number"
         )
-        (last,) = execute("SELECT coalesce(max(row), 0) FROM sentences").fetchone()
         staged = "JOIN staging.documents t ON t.number = s.document JOIN main.documents d ON d.id = t.id"
         execute(
-            f"INSERT INTO sentences (document, {rows.SENTENCE_COLUMNS}, embedding) "
-            f"SELECT d.row, {rows.qualified('s', rows.SENTENCE_COLUMNS)}, e.id FROM staging.sentences s {staged} "
+            f"INSERT INTO sentences (document, {_KEPT}, embedding) "
+            f"SELECT d.row, {rows.qualified('s', _KEPT)}, e.id FROM staging.sentences s {staged} "
             "LEFT JOIN embeddings e ON e.key = s.key ORDER BY t.number, s.ordinal"
         )
         for table, columns in (("passages", rows.PASSAGE_COLUMNS), ("pages", rows.PAGE_COLUMNS)):
@@ -203,20 +228,23 @@ class EmbeddedWriter(WriteTemplate):
                 f"INSERT INTO main.{table} (document, {columns}) SELECT d.row, {rows.qualified('s', columns)} "
                 f"FROM staging.{table} s {staged} ORDER BY t.number, s.rowid"
             )
-        tagged = (
-            "FROM main.sentences s, json_each(s.tags) facet, json_each(facet.value) value WHERE s.row > ? "
-            "AND s.tags <> '{}'"
-        )
-        execute(f"INSERT OR IGNORE INTO tags (facet, value) SELECT DISTINCT facet.key, value.value {tagged}", (last,))
+        for table, columns in (("texts", "text"), ("places", "kind, section, tags")):
+            execute(
+                f"INSERT INTO main.{table} (row, {columns}) SELECT {row_of_sql('d.row', 's.number')}, "
+                f"{rows.qualified('s', columns)} FROM staging.{table} s {staged} ORDER BY t.number, s.number"
+            )
         execute(
-            "INSERT OR IGNORE INTO sentence_tags SELECT s.row, "
-            f"(SELECT id FROM tags t WHERE t.facet = facet.key AND t.value = value.value) {tagged}",
-            (last,),
+            "INSERT OR IGNORE INTO tags (facet, value) SELECT DISTINCT facet.key, value.value "
+            "FROM main.places p, json_each(p.tags) facet, json_each(facet.value) value WHERE p.row > ? "
+            "AND p.tags <> '{}'",
+            (rows_of(last)[1],),
         )
-        execute(
-            "DELETE FROM embeddings WHERE id IN (SELECT embedding FROM loose l "
-            "WHERE NOT EXISTS (SELECT 1 FROM main.sentences s WHERE s.embedding = l.embedding))"
-        )
+        unused = execute(
+            "SELECT e.id FROM loose l CROSS JOIN embeddings e ON e.id = l.embedding "  # in this order: there are few
+            "WHERE NOT EXISTS (SELECT 1 FROM main.sentences s WHERE s.embedding = e.id)"
+        ).fetchall()
+        self.connection.executemany("DELETE FROM embeddings WHERE id = ?", unused)
+        vector_blocks.free_ids(self.connection, [number for (number,) in unused])
         execute("DELETE FROM loose")
 
     def _insert(self, table: str, columns: str, values: Iterable[Row]) -> None:

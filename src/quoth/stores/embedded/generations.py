@@ -1,7 +1,7 @@
 """Generation directories: written aside, made durable, renamed into place, and cleaned when nobody needs them.
 
     generations/000007/manifest.json   every other file with its size and CRC-32, and the shards
-                       shards/000/     vectors.npy rows.npy … [faiss.index]            see dense_index.py
+                       shards/000/     embeddings.npy rows.npy … [codes.npy]           see dense_index.py
                        lexical/        the segments of all partitions                     see lexical_index.py
 
 All of it is derived from SQLite. A file written into the directory before `seal` is listed, checked, published and
@@ -24,31 +24,35 @@ import shutil
 import sqlite3
 import weakref
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from quoth.errors import IndexBusy
 from quoth.language.stems import STEMS_VERSION, word_language_in, word_languages
 from quoth.language.terms import ANALYSIS_VERSION
 from quoth.machine import sync, usual_mode
-from quoth.stores.database_rows import Row
 from quoth.types import IndexInfo
 
 _log = logging.getLogger(__name__)
 
 _MANIFEST = "manifest.json"
 PARTITIONS = "shards"
-_VERSION = 2  # raise it when the content of the files of a partition changes
+_VERSION = 3  # raise it when the content of the files of a partition changes
 _CHECKED_UP_TO = 256 * 2**20  # bytes in all; reading more than this to check it would delay the first answer
 
 FileEntry: TypeAlias = dict[str, int]
 """Size and CRC-32 of a file."""
+
+TagIds: TypeAlias = Callable[[str], Sequence[int]]
+"""Gives the ids of the tags of a sentence, which are stored as JSON."""
 
 
 class DerivedFileDamaged(Exception):
@@ -82,6 +86,11 @@ def home(location: Path) -> Path:
 
 def directory(location: Path, generation: int) -> Path:
     return home(location) / f"{generation:06d}"
+
+
+def save_numbers(path: Path, numbers: NDArray[Any]) -> None:
+    """Save numbers that are not negative, in as few bytes each as the largest needs."""
+    np.save(path, numbers.astype(np.min_scalar_type(int(numbers.max(initial=0)))))
 
 
 @contextmanager
@@ -238,17 +247,20 @@ def _checksum(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The least size of a partition, in sentences, and the number of vectors above which FAISS searches."""
+    """The least size of a partition, in sentences, and the number of vectors above which FAISS compares codes."""
 
     faiss_threshold: int
     smallest_partition: int
 
     def partitions(self, sentences: int) -> int:
-        """Return how many partitions: 2 from twice the least size on, then double at every fourfold of the sentences.
+        """Return how many partitions: two from four times the least size on, then double at every doubling.
 
-        Each further partition makes questions a little slower and small updates faster.
+        From a million sentences on they double at every fourfold: each further partition makes questions a little
+        slower and small updates faster.
         """
-        return 1 << ((sentences // self.smallest_partition).bit_length() // 2)
+        doubled = (sentences // (4 * self.smallest_partition)).bit_length()
+        most = (sentences // self.smallest_partition).bit_length() // 2 + 2
+        return 1 << min(doubled, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +270,7 @@ class Partition:
     number: int
     key: str
     documents: tuple[int, ...]
-    faiss: bool
+    with_codes: bool
 
     @property
     def folder(self) -> str:
@@ -282,28 +294,18 @@ def partition_documents(
     for doc_id, row, fingerprint in connection.execute("SELECT id, row, fingerprint FROM documents ORDER BY id"):
         dealt[partition_hash(doc_id) % len(dealt)].append((doc_id, row, fingerprint))
     many = sentences > max(layout.faiss_threshold, 1)
-    faiss = many and find_spec("faiss") is not None
-    if many and not faiss:
-        _log.warning("%d vectors: pip install 'quoth[faiss]' and ingest again for faster search", sentences)
+    if many and find_spec("faiss") is None:
+        _log.warning("%d vectors: pip install 'quoth[faiss]' for faster search", sentences)
+    made_by = _makers()
     return tuple(
         Partition(
             number,
-            _key([_makers(with_faiss=faiss), number, len(dealt), documents, *_stemmed(documents, languages)]),
+            _key([made_by, many, number, len(dealt), documents, *_stemmed(documents, languages)]),
             tuple(row for _, row, _ in documents),
-            faiss,
+            many,
         )
         for number, documents in enumerate(dealt)
     )
-
-
-def evidence(connection: sqlite3.Connection, partition: Partition, *, columns: str, join: str) -> Iterator[Row]:
-    """Yield columns of each evidence sentence `s` of the partition: by document id, then in reading order."""
-    # One document at a time: each is a short run of rows, and no long list is ever held.
-    sql = (
-        f"SELECT {columns} FROM sentences s {join} WHERE s.document = ? AND s.embedding IS NOT NULL ORDER BY s.ordinal"  # noqa: S608
-    )
-    for document in partition.documents:
-        yield from connection.execute(sql, (document,))
 
 
 def partition_hash(doc_id: str) -> int:
@@ -321,12 +323,6 @@ def _key(content: object) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-@cache
-def _makers(*, with_faiss: bool) -> str:
+def _makers() -> str:
     """Return a key of the versions that build the files: partitions of different versions must not be mixed."""
-    made = [_VERSION, ANALYSIS_VERSION, version("tantivy")]
-    if with_faiss:
-        import faiss
-
-        made.append(faiss.__version__)
-    return _key(made)
+    return _key([_VERSION, ANALYSIS_VERSION, version("tantivy")])

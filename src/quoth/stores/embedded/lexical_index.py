@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import tempfile
 import weakref
 from array import array
@@ -24,7 +23,8 @@ import tantivy
 
 from quoth.stores.database_rows import RowLimits, search_text
 from quoth.stores.embedded import generations
-from quoth.stores.embedded.generations import Partition, evidence
+from quoth.stores.embedded.document_tables import DocumentTables
+from quoth.stores.embedded.generations import Partition, TagIds, save_numbers
 from quoth.stores.query_terms import Variant, asked, stems_of, weigh
 
 FOLDER = "lexical"
@@ -66,7 +66,12 @@ class LexicalHit(NamedTuple):
 
 
 def build(
-    connection: sqlite3.Connection, partition: Partition, folder: Path, *, languages: Mapping[int, str]
+    tables: DocumentTables,
+    partition: Partition,
+    folder: Path,
+    *,
+    tag_ids: TagIds,
+    languages: Mapping[int, str],
 ) -> tuple[Segment, ...]:
     """Write the segments of the partition's evidence sentences into `folder`; `compose` makes an index of them.
 
@@ -80,7 +85,7 @@ def build(
         index.register_tokenizer("quoth", _as_given())
         writer = index.writer(heap_size=_BUDGET, num_threads=1)
         lengths = array("i")
-        for document, length in _documents(connection, partition, languages):
+        for document, length in _documents(tables, partition, tag_ids, languages):
             writer.add_document(document)
             lengths.append(length)
         writer.commit()
@@ -89,7 +94,7 @@ def build(
         for segment in segments:
             for path in Path(apart).glob(f"{_name(segment)}.*"):
                 path.rename(folder / FOLDER / path.name)
-    np.save(folder / partition.folder / LENGTHS, np.frombuffer(lengths, dtype=np.int32))
+    save_numbers(folder / partition.folder / LENGTHS, np.frombuffer(lengths, dtype=np.int32))
     return segments
 
 
@@ -121,20 +126,19 @@ def _as_given() -> tantivy.TextAnalyzer:
 
 
 def _documents(
-    connection: sqlite3.Connection, partition: Partition, languages: Mapping[int, str]
+    tables: DocumentTables, partition: Partition, tag_ids: TagIds, languages: Mapping[int, str]
 ) -> Iterator[tuple[tantivy.Document, int]]:
     """Yield each evidence sentence as tantivy takes it, and its number of terms."""
-    tags = "(SELECT group_concat(t.tag) FROM sentence_tags t WHERE t.sentence = s.row)"
-    columns = f"s.row, s.document, {tags}, text, lead_text"
-    for row, document_row, tag_ids, text, lead in evidence(connection, partition, columns=columns, join=""):
-        document = tantivy.Document()
-        document.add_integer("row", row)
-        document.add_integer("document", document_row)
-        for tag_id in tag_ids.split(",") if tag_ids else ():
-            document.add_integer("tag", int(tag_id))
-        stems = stems_of(search_text(text, lead), languages.get(document_row, ""))
-        document.add_text("body", " ".join(stems))
-        yield document, len(stems)
+    for document_row in partition.documents:
+        for found in tables.evidence(document_row):
+            document = tantivy.Document()
+            document.add_integer("row", found.row)
+            document.add_integer("document", document_row)
+            for tag_id in tag_ids(found.tags):
+                document.add_integer("tag", tag_id)
+            stems = stems_of(search_text(found.text, found.lead), languages.get(document_row, ""))
+            document.add_text("body", " ".join(stems))
+            yield document, len(stems)
 
 
 class LexicalIndex:

@@ -15,11 +15,16 @@ import msgspec
 
 from quoth.errors import IndexDamaged, IndexMismatch
 from quoth.stores.database_rows import Row, refused_files, stored_labels, to_json
+from quoth.stores.embedded.document_tables import CurrentTables, DocumentTables
+from quoth.stores.embedded.earlier_tables import EarlierTables, change_tables
 from quoth.stores.write_template import FORMAT
 from quoth.types import IndexInfo, Refused, StoredDocument, labels_of
 
 DATABASE = "quoth.db"
-_PAGE = 8192  # bytes; of the usual 4096, a vector with its tokens takes half and a little more
+_PAGE = 16_384  # bytes; the token codes of a sentence take a tenth of it, so little is left over at its end
+_TABLES = f"{FORMAT}.1"
+"""The version of the tables, in the place of the format, so that an earlier program refuses to read them."""
+_EARLIER = str(FORMAT)
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
 
@@ -35,7 +40,7 @@ def connect_writer(location: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA cache_size = -65536")
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
             schema = _SCHEMA.read_text(encoding="utf-8")
-            connection.executescript(f"BEGIN;{schema}INSERT INTO meta VALUES ('format', '{FORMAT}');COMMIT;")
+            connection.executescript(f"BEGIN;{schema}INSERT INTO meta VALUES ('format', '{_TABLES}');COMMIT;")
         else:
             _add_missing(connection)
     except BaseException:
@@ -70,11 +75,38 @@ _LABELS = "".join(
 
 def _add_missing(connection: sqlite3.Connection) -> None:
     """Add what is missing in an index of the same format. The content stays as it was, and so does its format."""
-    if connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() != (str(FORMAT),):
+    if _tables(connection) not in (_EARLIER, _TABLES):
         return  # `read_info` refuses it
     missing = ("" if has_readings(connection) else _READINGS) + ("" if has_labels(connection) else _LABELS)
     if missing:
         connection.executescript(f"BEGIN;{missing}COMMIT;")
+
+
+def document_tables(connection: sqlite3.Connection, *, dimension: int) -> DocumentTables:
+    """Return how texts, sentences and vectors are read from this database."""
+    earlier = _tables(connection) == _EARLIER
+    return EarlierTables(connection, dimension) if earlier else CurrentTables(connection, dimension)
+
+
+def bring_up_to_date(connection: sqlite3.Connection, info: IndexInfo) -> None:
+    """Give an index of an earlier version the current tables, with the same content."""
+    if _tables(connection) != _EARLIER:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        change_tables(connection, dimension=info.model.dimension)
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (_TABLES,))
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    with suppress(sqlite3.Error):  # without room for it, what was freed is used by later writes
+        connection.execute("VACUUM")
+
+
+def _tables(connection: sqlite3.Connection) -> str:
+    found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    return str(found[0]) if found else ""
 
 
 def merge_log(connection: sqlite3.Connection) -> None:
@@ -137,7 +169,7 @@ def read_info(connection: sqlite3.Connection, location: Path) -> IndexInfo | Non
     if connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone() == (0,):
         return None
     meta = dict(connection.execute("SELECT key, value FROM meta"))
-    if meta.get("format") != str(FORMAT):
+    if meta.get("format") not in (_EARLIER, _TABLES):
         raise IndexMismatch(
             f"the index at {location} has format {meta.get('format')}; this version of Quoth reads {FORMAT}",
             hint="Ingest into another directory (--index), or use the version of Quoth that made it.",
@@ -146,7 +178,7 @@ def read_info(connection: sqlite3.Connection, location: Path) -> IndexInfo | Non
         return None
     try:
         parsed = {name: json.loads(meta[name]) for name in ("model", "language_counts") if name in meta}
-        return msgspec.convert(meta | parsed, IndexInfo, strict=False)  # numbers are kept as text
+        return msgspec.convert(meta | {"format": FORMAT} | parsed, IndexInfo, strict=False)  # numbers are kept as text
     except (KeyError, ValueError) as error:
         raise IndexDamaged(f"the index at {location} does not describe itself", hint="Ingest again.") from error
 
@@ -154,5 +186,5 @@ def read_info(connection: sqlite3.Connection, location: Path) -> IndexInfo | Non
 def write_info(connection: sqlite3.Connection, info: IndexInfo) -> None:
     entries = {name: str(value) for name, value in asdict(info).items()}
     entries |= {"model": json.dumps(asdict(info.model)), "language_counts": json.dumps(info.language_counts)}
-    entries["vectors"] = "float16"
+    entries |= {"vectors": "float16", "format": _tables(connection)}
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", entries.items())
