@@ -385,10 +385,10 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
             f"{model.name} ({model.revision}, {model.precision}, {model.dimension} dimensions)"
             for model in (info.model, embedder.identity)
         )
-        raise IndexMismatch(
-            f"the index was made with {made}, not with {given}",
-            hint="Set embedding.model_name or embedding.path to the index's model, or ingest again into a new --index.",
-        )
+        hint = "Set embedding.model_name or embedding.path to the index's model, or ingest again into a new --index."
+        if embedder.identity.name == info.model.name:  # other weights, or another version of Quoth
+            hint = "Run quoth ingest on the same folders again: it embeds every sentence anew."
+        raise IndexMismatch(f"the index was made with {made}, not with {given}", hint=hint)
     if settings.evidence.sentence:
         language = settings.evidence.language
         check_fit(settings.evidence, fit_circumstances_of(info, settings, store=store, language=language))

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,16 @@ def test_a_question_for_another_model_is_refused(index: Path) -> None:
     ran = run("ask", CANOLA, "--index", index, variables=MINILM)
 
     assert failed(ran, "made with hash", "not with all-MiniLM-L6-v2", "embedding.model_name")
+    assert answers(index)
+
+
+def test_an_index_of_the_same_model_read_in_another_way_is_made_anew_by_its_ingest(index: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(index / "quoth.db")) as database, database:
+        changed = "UPDATE meta SET value = json_set(value, '$.revision', 'before') WHERE key = 'model'"
+        assert database.execute(changed).rowcount == 1
+
+    assert failed(run("ask", CANOLA, "--index", index), "not with hash", "Run quoth ingest on the same folders again")
+    assert run("ingest", tmp_path / "old", "--index", index).code == 0
     assert answers(index)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import chain, islice
 
@@ -41,13 +42,14 @@ def ingest(
     stored = store.stored_documents()
     outcomes = FileOutcomes(files, stored, prune=prune)
     covered = {file.doc_id for file in files.files}.union(outcomes.gone if prune else ())
+    before = _index_info(store)
     documents = changed_documents(
         files,
-        stored=stored,
+        stored=_as_changed(stored) if _read_otherwise(before, embedder) else stored,
         outcomes=outcomes,
         profile=profile,
         settings=settings,
-        profile_changed=profile_changed(_index_info(store), profile, stored, covered=covered),
+        profile_changed=profile_changed(before, profile, stored, covered=covered),
         progress=progress,
     )
     with closing(documents):
@@ -77,6 +79,18 @@ def _index_info(store: Store) -> IndexInfo | None:
             return reader.info
     except NoIndex:
         return None
+
+
+def _read_otherwise(info: IndexInfo | None, embedder: Embedder | ChooseEmbedder) -> bool:
+    """Return whether the index is of the same model, but of other weights or of a version that reads them otherwise."""
+    if info is None or callable(embedder):
+        return False
+    return embedder.identity.name == info.model.name and embedder.identity != info.model
+
+
+def _as_changed(stored: Mapping[str, StoredDocument]) -> dict[str, StoredDocument]:
+    """Return documents that count as changed, so that all are embedded again."""
+    return {doc_id: replace(document, fingerprint="") for doc_id, document in stored.items()}
 
 
 def profile_changed(
