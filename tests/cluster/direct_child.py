@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import ray
+from ray.exceptions import RayActorError
 
 from quoth.cluster import shard_replica
 from quoth.cluster.shard_host import version_of
@@ -49,6 +50,16 @@ class Handle:
         return self._actor
 
 
+def wait_until_dead(actor: Any) -> None:  # noqa: ANN401
+    """Wait until calls to the actor fail: what ends it only asks for its end."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            ray.get(actor.pause.remote(0.0))
+        except RayActorError:
+            return
+
+
 def main() -> None:
     place, address = sys.argv[1:]
     ray.init(address=address, log_to_driver=False)
@@ -80,6 +91,7 @@ def main() -> None:
     time.sleep(shard_replica._AGAIN_SECONDS)
     told["later"] = call()
     ray.kill(actor)
+    wait_until_dead(actor)
     told["dead"] = call()
     print(json.dumps(told), flush=True)  # noqa: T201 - that is what it is for
 
