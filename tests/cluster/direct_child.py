@@ -30,8 +30,12 @@ class Replica:
         shard_replica._here = ShardReplica(place, 0, 1, cache=cache, layout=layout)
         shard_replica._here.open_published()
 
-    async def pause(self, seconds: float) -> None:
+    async def pause(self, begun: Path, seconds: float) -> None:
+        begun.touch()
         time.sleep(seconds)  # nothing else runs meanwhile, as when a replica hangs
+
+    async def ping(self) -> None:
+        """Do nothing."""
 
 
 class Handle:
@@ -50,12 +54,19 @@ class Handle:
         return self._actor
 
 
+def pause(actor: Any, begun: Path) -> None:  # noqa: ANN401
+    """Make the actor hang for three seconds; return when it does, since calls need not begin in their order."""
+    actor.pause.remote(begun, 3.0)
+    while not begun.exists():
+        time.sleep(0.001)
+
+
 def wait_until_dead(actor: Any) -> None:  # noqa: ANN401
     """Wait until calls to the actor fail: what ends it only asks for its end."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
         try:
-            ray.get(actor.pause.remote(0.0))
+            ray.get(actor.ping.remote())
         except RayActorError:
             return
 
@@ -78,14 +89,14 @@ def main() -> None:
         return None if reply is None else f"{reply.kind} {reply.value and reply.value.digest == entry.digest}"
 
     told: dict[str, object] = {"twice": [call(), call()], "found": handle.found, "not open": call(generation=77)}
-    actor.pause.remote(2.0)
+    pause(actor, Path(place) / "first-pause")
     waiting = threading.Thread(target=call)
     waiting.start()
     while not calls._running.locked():
         time.sleep(0.001)
     told["meanwhile"] = call()
     waiting.join()
-    actor.pause.remote(2.0)
+    pause(actor, Path(place) / "second-pause")
     told["late"] = call(0.5)
     told["right after"] = call()
     time.sleep(shard_replica._AGAIN_SECONDS)
