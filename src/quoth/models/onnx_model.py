@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quoth.errors import ModelError
-from quoth.models.onnx_graph import GRAPH_VERSION, Graph, cached_graph
+from quoth.models.onnx_graph import Graph, cached_graph
 from quoth.models.weights import Weights
 from quoth.types import Vectors
 
@@ -58,8 +58,7 @@ class OnnxModel:
             )
         self._window = window
         self._tokenizer, tokenizer_sha256 = _open_tokenizer(weights, window=window)
-        built = self.graph.config and {"graph": GRAPH_VERSION, **asdict(self.graph.config)}
-        self._use = [built, tokenizer_sha256, window]
+        self._use = [self.graph.config and asdict(self.graph.config), tokenizer_sha256, window]
 
     def revision(self, *more: object) -> str:
         """Name everything that a result depends on: the weights, then how they are used; `more` is part of that."""
