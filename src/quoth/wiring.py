@@ -387,7 +387,7 @@ def engine_for(info: IndexInfo, overrides: Overrides, *, store: str) -> Engine:
         )
         hint = "Set embedding.model_name or embedding.path to the index's model, or ingest again into a new --index."
         if embedder.identity.name == info.model.name:  # other weights, or another version of Quoth
-            hint = "Run quoth ingest on the same folders again: it embeds every sentence anew."
+            hint = "Run quoth ingest on all its folders, in one command: it embeds every sentence anew."
         raise IndexMismatch(f"the index was made with {made}, not with {given}", hint=hint)
     if settings.evidence.sentence:
         language = settings.evidence.language

@@ -40,7 +40,7 @@ def test_an_index_of_the_same_model_read_in_another_way_is_made_anew_by_its_inge
         changed = "UPDATE meta SET value = json_set(value, '$.revision', 'before') WHERE key = 'model'"
         assert database.execute(changed).rowcount == 1
 
-    assert failed(run("ask", CANOLA, "--index", index), "not with hash", "Run quoth ingest on the same folders again")
+    assert failed(run("ask", CANOLA, "--index", index), "not with hash", "Run quoth ingest on all its folders")
     assert run("ingest", tmp_path / "old", "--index", index).code == 0
     assert answers(index)
 

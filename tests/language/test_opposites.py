@@ -12,7 +12,9 @@ from quoth.language.opposites import opposed_words
         ("Which field has the highest yield?", "The lowest yield was in field 3.", (("highest", "lowest"),)),
         ("When did prices rise?", "Prices fell in 1929.", (("rise", "fell"),)),
         ("What increases runoff?", "Mulch decreased runoff by half.", (("increases", "decreased"),)),
-        ("How long do you wait before the harvest?", "Wait a week after harvest.", (("before", "after"),)),
+        ("How long do you wait before the harvest?", "Wait a week after harvesting.", (("before", "after"),)),
+        ("How is it stored before 1 May?", "Store it dry after 1 May.", (("before", "after"),)),
+        ("What is checked before I travel?", "Check the tyres after you travel.", (("before", "after"),)),
         ("What can be stored WITHOUT a permit?", "Fuel is stored with a permit.", (("without", "with"),)),
     ],
 )

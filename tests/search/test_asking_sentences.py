@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
 from quoth.protocols import Reader
 from quoth.search.asking_sentences import asks, with_answers
-from quoth.types import Candidate, Quote, Ranked, RegionKind, Sentence, Span
+from quoth.types import NO_FILTERS, Candidate, Filters, Quote, Ranked, RegionKind, Sentence, Span
 
 SECTION = ("Frequent questions",)
 
@@ -31,13 +32,13 @@ class Page:
         places = [self.sentences.index(each) for each in sentences]
         return [(padded[place], padded[place + 2]) for place in places]
 
-    def found(self, *places: int) -> list[tuple[str, float]]:
+    def found(self, *places: int, filters: Filters = NO_FILTERS) -> list[tuple[str, float]]:
         """Texts and scores of `with_answers` where the sentences at these places were found, the best first."""
         ranked = []
         for rank, place in enumerate(places):
             candidate = Candidate(self.sentences[place], 0.5, 0.5, ("lexical",), b"")
             ranked.append(Ranked(candidate, rank, 0.5, relevance=0.9 - 0.1 * rank, order=0.9, support=None))
-        return [(item.sentence.text, item.relevance) for item in with_answers(ranked, cast("Reader", self))]
+        return [(item.sentence.text, item.relevance) for item in with_answers(ranked, cast("Reader", self), filters)]
 
 
 @pytest.mark.parametrize(
@@ -73,3 +74,9 @@ def test_a_question_before_another_question_or_another_section_is_left_out() -> 
 
 def test_a_question_at_the_end_of_a_document_is_left_out() -> None:
     assert Page("It is dry.", "Can I burn?").found(1, 0) == [("It is dry.", 0.8)]
+
+
+def test_an_answer_outside_the_filters_takes_no_place() -> None:
+    page = Page("How much nitrogen does canola need?", "Wheat takes 120 kg.")
+
+    assert page.found(0, filters=replace(NO_FILTERS, tags={"crop": ("canola",)})) == []

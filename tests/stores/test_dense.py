@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from quoth.errors import ModelError
 from quoth.stores.database_rows import unit_vectors
 from quoth.stores.embedded import dense_index
-from quoth.stores.embedded.dense_index import ExactSearch, PartitionVectors, near_best
+from quoth.stores.embedded.dense_index import CodeSearch, ExactSearch, PartitionVectors, checked_vector, near_best
 from quoth.types import Vectors
 
 
@@ -58,3 +59,21 @@ def test_two_cores_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) >= 50
     assert found.tolist() == alone.nearest(query, 50, None, take).tolist()
     assert np.array_equal(together.take(found, stored), unit_vectors(stored.vectors(found)))
+
+
+def test_a_vector_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ModelError, match="no number"):
+        checked_vector(np.full(8, np.nan, dtype=np.float32), 8)
+
+
+@pytest.mark.parametrize("allowed", [None, np.arange(0, 30_000, 2)])
+def test_a_vector_without_a_direction_is_compared_with_all(allowed: NDArray[np.int64] | None) -> None:
+    pytest.importorskip("faiss")
+    stored: Any = Stored(30_000)
+    search = CodeSearch([partition(0, 30_000)], stored)
+
+    def take(positions: NDArray[np.int64]) -> Vectors:
+        return search.take(positions, stored)
+
+    found = search.nearest(np.zeros(8, dtype=np.float32), 50, allowed, take)
+    assert set(found.tolist()) <= set(range(30_000) if allowed is None else allowed.tolist())

@@ -92,6 +92,41 @@ def test_the_next_write_brings_it_up_to_date(place: Path, layout: Mapping[str, i
         assert connection.execute("SELECT max(row) FROM sentences").fetchone() == (last + 1,)
 
 
+def test_vectors_that_an_interrupted_write_of_another_model_left_are_no_obstacle(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    write(EmbeddedStore(index), [split("old.md", "The old sentence.")])
+    make_earlier(index)
+    with closing(sqlite3.connect(index / "quoth.db")) as connection, connection:
+        left = ((number, bytes([number]), bytes(512)) for number in (101, 102, 103))
+        connection.executemany("INSERT INTO embeddings VALUES (?, ?, ?, x'')", left)
+        connection.execute("INSERT INTO loose SELECT id FROM embeddings WHERE id > 100")
+
+    write(EmbeddedStore(index), [split("new.md", "The new sentence.")])
+    write(EmbeddedStore(index), [split("last.md", "The last sentence.")])
+
+    fresh = EmbeddedStore(tmp_path / "fresh")
+    lines = {"old.md": "The old sentence.", "new.md": "The new sentence.", "last.md": "The last sentence."}
+    write(fresh, [split(doc_id, line) for doc_id, line in lines.items()])
+    assert answers(EmbeddedStore(index)) == answers(fresh)
+
+
+def test_its_tables_become_those_of_a_new_index(tmp_path: Path) -> None:
+    described = []
+    for name in ("fresh", "earlier"):
+        write(EmbeddedStore(tmp_path / name), [split("a.md", "The sentence.")])
+        if name == "earlier":
+            make_earlier(tmp_path / name)
+        write(EmbeddedStore(tmp_path / name), [split("b.md", "Another.")])
+        with closing(sqlite3.connect(tmp_path / name / "quoth.db")) as connection:
+            listed = connection.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+            columns = 'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?)'
+            described.append(
+                {item: sorted(connection.execute(columns, (item[1],)), key=str) for item in sorted(listed.fetchall())}
+            )
+
+    assert described[0] == described[1]
+
+
 def test_a_kill_at_any_step_of_that_write_loses_nothing(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path / "index")
     write(store, [split("old.md", "The old sentence.", "Another."), *CORPUS])

@@ -672,3 +672,11 @@ def test_faiss_finds_what_exact_search_finds(tmp_path: Path) -> None:
             total += 20
             assert not np.isnan(found.vectors).any()
     assert shared / total >= 0.95
+
+
+def test_a_tag_with_a_nul_is_kept_and_never_a_reason_to_fail(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path / "index")
+    write(store, [split("a.md", "One.", tags=({"crop": ("x\0y",)},))])
+
+    with store.read() as reader:
+        assert [sentence.tags for sentence in reader.sentences("a.md")] == [{"crop": ("x\0y",)}]

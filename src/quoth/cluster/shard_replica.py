@@ -166,8 +166,9 @@ class HandleTransport:
 class DirectCalls:
     """Calls to a replica of a shard as Ray calls any actor, which costs a quarter of a call through Serve.
 
-    They run in the event loop of the replica, so there is one at a time. Others go through Serve meanwhile, which runs
-    them in threads, shares them out among the replicas, and counts them to know when it takes more.
+    They run in the event loop of the replica, one at a time from each router, and the replica begins nothing else
+    meanwhile, checks of its health included. Other calls of the router go through Serve, which shares them out among
+    the replicas, and counts them to know when it takes more.
     """
 
     def __init__(self, handle: Any) -> None:  # noqa: ANN401 - of Serve's

@@ -15,7 +15,10 @@ _EITHER_WAY = re.compile(r"\b(?:than|differ\w*|compar\w*)\b")
 """A comparison is answered by a sentence with either word."""
 _MEASURE = re.compile(r"\bhow [^\W\d_]+")
 """`How deep is it?` is asked of shallow waters as well."""
-_ORDER = re.compile(r"\b(?:before|after) (?:(?:the|an?|its|their|your|this|that|each|any) )?([^\W\d_]+)")
+_ORDER = re.compile(
+    r"\b(?:before|after) (?:(?:the|an?|its|their|your|my|our|his|her|this|that|each|every|any|all"
+    r"|i|you|he|she|we|they|it|is|are|was|were|\d+) )*([^\W\d_]+)"
+)
 """`Rest before racing` and `race after resting` say the same: the two oppose only in front of the same word."""
 
 
@@ -30,7 +33,8 @@ def opposed_words(question: str, evidence: str) -> tuple[tuple[str, str], ...]:
         return ()
     stated = fold(evidence)
     wanted, present = _by_base(_MEASURE.sub("", asked)), _by_base(stated)
-    if _followers(asked).isdisjoint(_followers(stated)):
+    asked_of, stated_of = _followers(asked), _followers(stated)
+    if asked_of and stated_of and asked_of.isdisjoint(stated_of):
         wanted = {base: word for base, word in wanted.items() if base not in {"before", "after"}}
     found: dict[str, str] = {}
     for base, word in wanted.items():
@@ -46,8 +50,8 @@ def are_opposites(first: str, second: str) -> bool:
 
 
 def _followers(folded: str) -> set[str]:
-    """Return what stands behind `before` and `after`."""
-    return set(_ORDER.findall(folded))
+    """Return what stands behind `before` and `after`, with what it may be a form of."""
+    return {base for word in _ORDER.findall(folded) for base in (word, *regular_bases(word))}
 
 
 def _by_base(folded: str) -> dict[str, str]:

@@ -37,7 +37,7 @@ class OnnxModel:
     ) -> None:
         """Text beyond `window` tokens is not read; `logits` means a cross-encoder.
 
-        A small network uses one core in each call of `run`, and as many calls as `callers` run at once.
+        A small network uses one core in each call of `run`; `callers` is how many calls at once use all `threads`.
         """
         # First: a device that is not there must not look like a broken graph, which is built again.
         providers = _providers(device)

@@ -7,11 +7,12 @@ place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from quoth.domain.document_filters import has_tags
 from quoth.protocols import Reader
-from quoth.types import Ranked, Sentence
+from quoth.types import Filters, Ranked, Sentence
 
 _ASKS = re.compile(r"[?？؟][\"'”’»」)\]]*\s*\Z")
 
@@ -21,26 +22,29 @@ def asks(sentence: Sentence) -> bool:
     return _ASKS.search(sentence.text) is not None
 
 
-def with_answers(ranked: Sequence[Ranked], reader: Reader) -> tuple[Ranked, ...]:
+def with_answers(ranked: Sequence[Ranked], reader: Reader, filters: Filters) -> tuple[Ranked, ...]:
     """Put the sentence behind it in the place of each sentence that asks, with its scores: both were found as one.
 
-    What is found twice keeps its better place. A question that is not followed by a statement is left out.
+    What is found twice keeps its better place. A question that is not followed by a statement within `filters` is left
+    out.
     """
     asking = [item.sentence for item in ranked if asks(item.sentence)]
     if not asking:
         return tuple(ranked)
     behind = {sentence.id: after for sentence, (_, after) in zip(asking, reader.neighbours(asking), strict=True)}
     kept: dict[str, Ranked] = {}
-    for item in _stating(ranked, behind):
+    for item in _stating(ranked, behind, filters):
         kept.setdefault(item.sentence.id, item)
     return tuple(kept.values())
 
 
-def _stating(ranked: Sequence[Ranked], behind: dict[str, Sentence | None]) -> Iterator[Ranked]:
+def _stating(ranked: Sequence[Ranked], behind: Mapping[str, Sentence | None], filters: Filters) -> Iterator[Ranked]:
     for item in ranked:
         if item.sentence.id not in behind:
             yield item
             continue
         after = behind[item.sentence.id]
-        if after is not None and after.kind.evidence and after.section == item.sentence.section and not asks(after):
+        if after is None or asks(after) or not after.kind.evidence or not has_tags(after, filters):
+            continue
+        if after.section == item.sentence.section:
             yield replace(item, candidate=replace(item.candidate, sentence=after))

@@ -97,7 +97,7 @@ def search_within(
     # Late interaction needs the tokens of the question; without them the fused order stays.
     usable = engine.reranker is not None and engine.scorer(encoded) == engine.reranker.name
     reranked = rerank(fused, encoded=encoded, reranker=engine.reranker if usable else None, topk=topk)
-    ranked = _boosted(with_answers(reranked, reader), analysis, reader=reader, engine=engine)
+    ranked = _boosted(with_answers(reranked, reader, filters), analysis, reader=reader, engine=engine)
     return SearchResult(encoded, found, fused, ranked, filters, degraded=(), notes=(), usage=None)
 
 

@@ -77,9 +77,11 @@ class WriteTemplate(ABC):
     def refuse_mixture(self, old: IndexInfo) -> None:
         """Raise if a document would keep vectors of another model: a new model must bring every document again."""
         if old.model != self.model and self.keeps_documents():
+            hint = f"Ingest into another {self.elsewhere}, or remove this one first."
+            if old.model.name == self.model.name:
+                hint = "Ingest all folders of the index in one command, so that every sentence is embedded anew."
             raise IndexMismatch(
-                f"{self.index_name} was made with {_described(old.model)}, not {_described(self.model)}",
-                hint=f"Ingest into another {self.elsewhere}, or remove this one first.",
+                f"{self.index_name} was made with {_described(old.model)}, not {_described(self.model)}", hint=hint
             )
 
     def describe(self, documents: Collection[tuple[str, str, int, str | None]], *, generation: int) -> IndexInfo:

@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from quoth.errors import IndexMismatch
+from quoth.errors import IndexMismatch, ModelError
 from quoth.machine import available_cores
 from quoth.stores.database_rows import RowLimits, unit_vectors
 from quoth.stores.embedded import generations
@@ -158,7 +158,10 @@ class CodeSearch:
     def nearest(self, query: Vectors, count: int, allowed: Positions | None, take: Take) -> Positions:
         if allowed is not None and len(allowed) <= _FEW:
             return self.exactly(query, count, allowed, take)
-        return np.sort(self._proposed(query, count, allowed))
+        proposed = self._proposed(query, count, allowed)
+        if len(proposed) == 0:  # the codes say nothing of a vector without a length
+            return self.exactly(query, count, np.arange(self._scan.total) if allowed is None else allowed, take)
+        return np.sort(proposed)
 
     def _proposed(self, query: Vectors, count: int, allowed: Positions | None) -> Positions:
         wanted = _RESCORED * count
@@ -176,11 +179,11 @@ class CodeSearch:
         inside = np.zeros(self._scan.total, dtype=np.bool_)
         inside[allowed] = True
         asked = least = min(wanted, len(allowed))
-        while True:  # it ends: in the end all are asked for
+        while True:
             asked = min(2 * asked * self._scan.total // len(allowed), self._scan.total)
             scores, found = self._scan.best(query, asked)
             kept = np.flatnonzero(inside[found])[:wanted]
-            if len(kept) >= least:
+            if len(kept) >= least or asked == self._scan.total:
                 return scores[kept], found[kept]
 
     def exactly(self, query: Vectors, count: int, allowed: Positions, take: Take) -> Positions:
@@ -336,7 +339,10 @@ def cosines(query: Vectors, vectors: Vectors) -> NDArray[np.float64]:
 
 
 def checked_vector(vector: Vectors | None, dimension: int) -> Vectors | None:
-    """Return the vector of a question in single precision; `IndexMismatch` if it has another dimension."""
+    """Return the vector of a question in single precision.
+
+    Raise `IndexMismatch` if it has another dimension, and `ModelError` if it holds what is no number.
+    """
     if vector is None:
         return None
     if vector.shape != (dimension,):
@@ -344,6 +350,8 @@ def checked_vector(vector: Vectors | None, dimension: int) -> Vectors | None:
             f"a vector of shape {vector.shape} cannot be searched among {dimension} dimensions",
             hint="Ask with the model that the index was made with; quoth status names it.",
         )
+    if not np.isfinite(vector).all():
+        raise ModelError("the model gives a vector that is no number", hint="Use another model, or export it again.")
     return vector.astype(np.float32, copy=False)  # another type would copy the whole matrix to match
 
 

@@ -86,7 +86,8 @@ def _tag_ids(connection: sqlite3.Connection) -> TagIds:
     @lru_cache(maxsize=4096)
     def of(stored: str) -> tuple[int, ...]:
         named = ((facet, value) for facet, values in json.loads(stored).items() for value in values)
-        return tuple(ids[tag] for tag in dict.fromkeys(named))
+        # SQLite cuts a value at U+0000, so that such a tag has no id, and no filter finds it.
+        return tuple(number for tag in dict.fromkeys(named) if (number := ids.get(tag)) is not None)
 
     return of
 

@@ -100,6 +100,7 @@ def change_tables(connection: sqlite3.Connection, *, dimension: int) -> None:
     execute("ALTER TABLE documents DROP COLUMN text")
     # An interrupted write of another model may have left vectors of another length, which no sentence uses.
     execute("DELETE FROM embeddings WHERE length(vector) <> ?", (2 * dimension,))
+    execute("DELETE FROM loose WHERE embedding NOT IN (SELECT id FROM embeddings)")
     vector_blocks.put(connection, execute("SELECT id, vector FROM embeddings ORDER BY id"))
     execute("ALTER TABLE embeddings DROP COLUMN vector")
 

@@ -270,8 +270,8 @@ class EmbeddedReader:
     def nearest(self, vector: Vectors, count: int, limits: RowLimits) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return positions and cosines as `DenseIndex.nearest` does.
 
-        Where some documents are not visible, every vector within `limits` is compared: the lists of FAISS depend on
-        all documents.
+        Where some documents are not visible, every vector within `limits` is compared: whether codes propose some, and
+        which of equal ones, depends on the size of the whole index.
         """
         if self.visible is None or self.visible.everything:
             return self.dense.nearest(vector, count, self.dense.allowed(limits), self.tables)
