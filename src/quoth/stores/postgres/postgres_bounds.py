@@ -200,7 +200,7 @@ class _Writer:
 
     def at_least(self, needed: float, *, once: float, repeated: int) -> str | None:
         """Return the condition that words are worth `needed`, of which so many are repeated; None if they cannot be."""
-        most = self._steps if repeated else 2 * self._steps  # most sentences repeat none: tell more exactly
+        most = max(2, self._steps // 2) if repeated else self._steps  # most sentences repeat none: tell more exactly
         return self._write(
             tuple(word.rounded(once=once, step=needed / most, most=most) for word in self._words), most, repeated
         )
@@ -231,7 +231,7 @@ class _Writer:
 
 def _steps(words: int) -> int:
     """Return how finely a condition of so many words tells what they are worth, so that it stays short."""
-    return 8 if words <= 8 else 5 if words <= 16 else 3 if words <= 32 else 2
+    return 32 if words <= 5 else 16 if words <= 8 else 8 if words <= 10 else 4 if words <= 16 else 2
 
 
 class _Halves:
