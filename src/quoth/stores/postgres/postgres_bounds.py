@@ -23,6 +23,7 @@ LEAST_NORMS = (0, 4, 6, 8, 11, 16, 22, 32, 45, 64, 91, 128)
 
 _LETTERS = "ABCDEFGHIJKL"
 _CLASS = "?"  # in place of the letter, in conditions that are the same for several classes
+_FEW_WORDS = 5  # of so many all is told
 _LONGEST = 500  # characters of a lexeme in that index
 _SCORES = 128  # into which a score is divided to guess it
 _ROUNDING = 1e-9  # sums in another order
@@ -208,11 +209,12 @@ class _Writer:
     def several_repeated(self, needed: float, *, once: float) -> str | None:
         """Return the condition that two or more repeated words and any others can be worth `needed`.
 
-        Whichever words are repeated, they count as the most valuable ones; there are few such sentences.
+        Of few words the condition tells which two. Else they count as the most valuable ones: such sentences are few.
         """
         marked = tuple((tuple((condition, 1) for condition, _ in word), ()) for word in self._repeated)
-        ways = []
-        for count in range(2, len(marked) + 1):
+        told = 2 if len(self._words) <= _FEW_WORDS else 1
+        ways = [self.at_least(needed, once=once, repeated=2)] if told == 2 else []
+        for count in range(told + 1, len(marked) + 1):
             left = needed - sum(self._most[:count])
             several = self._write(marked, count, 0)
             others = self.at_least(left, once=once, repeated=0) if left > 0 else ""
@@ -220,7 +222,7 @@ class _Writer:
                 ways.append(_every(several, others))
             if left <= 0:
                 break
-        return _any(ways)
+        return _any([way for way in ways if way is not None])
 
     def _write(self, words: tuple[_Rounded, ...], needed: int, repeated: int) -> str | None:
         key = words, needed, repeated
@@ -231,7 +233,7 @@ class _Writer:
 
 def _steps(words: int) -> int:
     """Return how finely a condition of so many words tells what they are worth, so that it stays short."""
-    return 32 if words <= 5 else 16 if words <= 8 else 8 if words <= 10 else 4 if words <= 16 else 2
+    return 32 if words <= _FEW_WORDS else 16 if words <= 8 else 8 if words <= 10 else 4 if words <= 16 else 2
 
 
 class _Halves:
@@ -262,7 +264,8 @@ class _Halves:
 
     def _ways(self, first: int, end: int, needed: int, repeated: int) -> list[str]:
         if end - first == 1:
-            return [condition for condition, worth in self._words[first][repeated] if worth >= needed]
+            options = self._words[first][repeated] if repeated < 2 else ()
+            return [condition for condition, worth in options if worth >= needed]
         middle = (first + end) // 2
         ways = []
         for left in range(repeated + 1):
@@ -280,11 +283,12 @@ class _Halves:
         return ways
 
     def _worths(self, first: int, end: int, repeated: int) -> list[int]:
-        """Return what these words can be worth, ascending, when exactly so many of them (0 or 1) are repeated."""
+        """Return what these words can be worth, ascending, when exactly so many of them are repeated."""
         key = first, end, repeated
         if key not in self._sums:
             if end - first == 1:
-                found = {worth for _, worth in self._words[first][repeated]} | ({0} if not repeated else set())
+                options = self._words[first][repeated] if repeated < 2 else ()
+                found = {worth for _, worth in options} | ({0} if not repeated else set())
             else:
                 middle = (first + end) // 2
                 found = {
