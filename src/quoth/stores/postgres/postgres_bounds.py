@@ -23,7 +23,7 @@ LEAST_NORMS = (0, 4, 6, 8, 11, 16, 22, 32, 45, 64, 91, 128)
 
 _LETTERS = "ABCDEFGHIJKL"
 _CLASS = "?"  # in place of the letter, in conditions that are the same for several classes
-_FEW_WORDS = 5  # of so many all is told
+_FEW_WORDS = 5  # of so many a condition tells which two are repeated
 _LONGEST = 500  # characters of a lexeme in that index
 _SCORES = 128  # into which a score is divided to guess it
 _ROUNDING = 1e-9  # sums in another order
@@ -233,7 +233,7 @@ class _Writer:
 
 def _steps(words: int) -> int:
     """Return how finely a condition of so many words tells what they are worth, so that it stays short."""
-    return 32 if words <= _FEW_WORDS else 16 if words <= 8 else 8 if words <= 10 else 4 if words <= 16 else 2
+    return 32 if words <= 8 else 8 if words <= 10 else 4 if words <= 16 else 2
 
 
 class _Halves:
