@@ -3,6 +3,10 @@
 The index holds each lexeme together with a class of the sentence's norm, and whether it stands there more than once.
 That bounds what the lexeme is worth in the sentence from above, closely. A condition for a score is the combinations
 of words whose bounds add up to it, so that every sentence that scores as much meets it, and few others do.
+
+GIN begins with the lexemes of which a condition must have one, the rarest that there are, and skips through the others.
+For each sentence that it considers so it looks at every name in the condition, even those named before. So conditions
+are written to name each lexeme seldom.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ LEAST_NORMS = (0, 4, 6, 8, 11, 16, 22, 32, 45, 64, 91, 128)
 _LETTERS = "ABCDEFGHIJKL"
 _CLASS = "?"  # in place of the letter, in conditions that are the same for several classes
 _FEW_WORDS = 5  # of so many a condition tells which two are repeated
+_MANY_WORDS = 16  # conditions of more words tell little
 _LONGEST = 500  # characters of a lexeme in that index
 _SCORES = 128  # into which a score is divided to guess it
 _ROUNDING = 1e-9  # sums in another order
@@ -214,8 +219,9 @@ class _Writer:
         marked = tuple((tuple((condition, 1) for condition, _ in word), ()) for word in self._repeated)
         told = 2 if len(self._words) <= _FEW_WORDS else 1
         ways = [self.at_least(needed, once=once, repeated=2)] if told == 2 else []
-        for count in range(told + 1, len(marked) + 1):
-            left = needed - sum(self._most[:count])
+        last = 3 if len(self._words) <= _MANY_WORDS else 2  # more repeated words than these: whatever the others
+        for count in range(told + 1, min(last, len(marked)) + 1):
+            left = needed - sum(self._most[:count]) if count < last else 0.0
             several = self._write(marked, count, 0)
             others = self.at_least(left, once=once, repeated=0) if left > 0 else ""
             if several is not None and others is not None:
@@ -233,7 +239,7 @@ class _Writer:
 
 def _steps(words: int) -> int:
     """Return how finely a condition of so many words tells what they are worth, so that it stays short."""
-    return 32 if words <= 8 else 8 if words <= 10 else 4 if words <= 16 else 2
+    return 32 if words <= 8 else 8 if words <= 10 else 4 if words <= _MANY_WORDS else 2
 
 
 class _Halves:

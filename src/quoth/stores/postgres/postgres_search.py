@@ -2,8 +2,9 @@
 
 Full text scores as the embedded store does: BM25 with tantivy's lengths, over what an ideal sentence would score.
 An index tells which sentences can reach a score (see `postgres_bounds`), and only these are read and scored. The score
-to reach is guessed from how common the words are. When fewer reach it than are asked for, a lower one is tried, so that
-no result is lost. Then one statement joins these with the nearest vectors, and reads the rows.
+to reach is guessed from how common the words are. When fewer reach it than are asked for, a lower one is tried. When
+too many can, some of them are scored, and the worst of their best is the score to reach. So no result is lost. Then
+one statement joins these with the nearest vectors, and reads the rows.
 
 A tsvector keeps the positions of each lexeme, and `ts_rank` with equal weights is the sum of 1/n² over them divided by
 its limit; the term frequency is read back from that, exactly up to 255, faster than by unpacking every row.
