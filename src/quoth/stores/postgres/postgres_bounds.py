@@ -5,7 +5,7 @@ That bounds what the lexeme is worth in the sentence from above, closely. A cond
 of words whose bounds add up to it, so that every sentence that scores as much meets it, and few others do.
 
 GIN begins with the lexemes of which a condition must have one, the rarest that there are, and skips through the others.
-For each sentence that it considers so it looks at every name in the condition, even those named before. So conditions
+For each sentence it considers this way, it looks at every name in the condition, even those named before. So conditions
 are written to name each lexeme seldom.
 """
 
