@@ -427,6 +427,23 @@ def test_no_sentence_that_reaches_a_score_is_missed(varied: PostgresStore, query
             assert {id_: every[id_] for id_ in able} == pytest.approx(able)
 
 
+@pytest.mark.parametrize("query", VARIED_QUESTIONS)
+@pytest.mark.parametrize("count", [1, 3, 50])
+def test_the_best_of_many_are_those_of_all(varied: PostgresStore, query: Query, count: int) -> None:
+    with varied.read() as reader:
+        words = search.weigh_words(reader.connection, query, reader.published)
+        assert words is not None
+        every: dict[int, float] = dict(search.reaching(words, 0, None, most=None).rows(reader.connection))
+        best = search.best_by_words(reader.connection, words, None, count=count)
+
+    shown = sorted((round(min(1, score / words.ideal), 6) for score in every.values()), reverse=True)
+    found = sorted((round(min(1, score / words.ideal), 6) for score in best.values()), reverse=True)
+    assert found[:count] == pytest.approx(shown[:count], abs=1e-9)
+    if shown[count - 1] < 1:
+        least = shown[count - 1]
+        assert {id_ for id_, score in every.items() if score / words.ideal >= least} <= best.keys()
+
+
 def test_an_index_tells_most_sentences_that_score_too_little(varied: PostgresStore) -> None:
     with varied.read() as reader:
         words = search.weigh_words(reader.connection, VARIED_QUESTIONS[1], reader.published)

@@ -2,8 +2,9 @@
 
 Full text scores as the embedded store does: BM25 with tantivy's lengths, over what an ideal sentence would score.
 An index tells which sentences can reach a score (see `postgres_bounds`), and only these are read and scored. The score
-to reach is guessed from how common the words are. When fewer reach it than are asked for, a lower one is tried, so that
-no result is lost. Then one statement joins these with the nearest vectors, and reads the rows.
+to reach is guessed from how common the words are. When fewer reach it than are asked for, a lower one is tried. When
+too many can, some of them are scored, and the worst of their best is the score to reach. So no result is lost. Then
+one statement joins these with the nearest vectors, and reads the rows.
 
 A tsvector keeps the positions of each lexeme, and `ts_rank` with equal weights is the sum of 1/n² over them divided by
 its limit; the term frequency is read back from that, exactly up to 255, faster than by unpacking every row.
@@ -14,7 +15,7 @@ its limit; the term frequency is read back from that, exactly up to 255, faster 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from quoth.language.stems import word_languages
 from quoth.stores.database_rows import Row
 from quoth.stores.postgres import postgres_rows as rows
 from quoth.stores.postgres.postgres_access import VisibleIndex
-from quoth.stores.postgres.postgres_bounds import WeighedWords, weighed
+from quoth.stores.postgres.postgres_bounds import ClassConditions, WeighedWords, weighed
 from quoth.stores.postgres.postgres_connections import Connection
 from quoth.stores.postgres.postgres_rows import comparable, label
 from quoth.stores.postgres.postgres_schema import PublishedIndex
@@ -76,11 +77,13 @@ FEW = 1000
 """So many vectors are compared one by one; an index pays off, and is made, beyond that."""
 
 _MOST_COMPARED = 20_000  # visible vectors that are compared one by one, where others are not visible
-_MARGIN = 64  # hits beyond the asked number: scores that rounding makes equal at the cut are settled by position
+_MARGIN = 64  # hits beyond the asked number: scores that are shown as equal at the cut are settled by position
 _FEW_HELD = 1500  # so many sentences are scored faster than chosen among
-_SAMPLE = 10  # times the asked number: sentences to score at first where more could be good enough
+_SAMPLE = 40  # times the asked number: sentences to score at first where more could be good enough
+_TOGETHER = 3  # words of a question go together: so many times more sentences reach a score than if they did not
 _LESS_STRICT = 8  # times as many sentences are let through where too few reached a score
 _ROUNDING = 1e-9  # sums in another order
+_SHOWN = 1e-6  # to which shares are rounded
 _MOST_EF = 1000  # the most that pgvector takes
 
 SETTINGS = """
@@ -186,6 +189,18 @@ def _words(words: WeighedWords) -> dict[str, Any]:
     return dict(named) | {"average": words.average, "ideal": words.ideal}
 
 
+_HOLDING = "sentences s WHERE s.search @@ %(any_word)s::tsquery"
+_VISIBLE_HOLDING = "holding(%(any_word)s::text) AS v (id) JOIN sentences s ON s.id = v.id"
+_MEETING = """
+    unnest(%(none_repeated)s::text[], %(any_repeated)s::text[], %(one_repeated)s::text[], %(several_repeated)s::text[])
+        AS c (none_repeated, any_repeated, one_repeated, several_repeated)
+    JOIN sentences s ON (impacts(s.search, s.norm) @@ c.none_repeated::tsquery
+        OR impacts(s.search, s.norm) @@ c.any_repeated::tsquery AND impacts(s.search, s.norm) @@ c.one_repeated::tsquery
+        OR impacts(s.search, s.norm) @@ c.several_repeated::tsquery)"""
+_VISIBLE_MEETING = """
+    (SELECT DISTINCT m.id FROM meeting(%(conditions)s::text[]) AS m (id)) AS v JOIN sentences s ON s.id = v.id"""
+
+
 def reaching(
     words: WeighedWords, score: float, limits: Conditions | None, *, most: int | None, limited: bool = False
 ) -> Statement:
@@ -193,48 +208,59 @@ def reaching(
 
     With `most` they are no more than that, of all that could reach it. `limited`: not every document is visible.
     """
-    values: dict[str, Any]
-    if score > 0:
-        values = {"conditions": words.conditions(score)}
-        table = "unnest(%(conditions)s::text[]) AS c (condition) JOIN sentences s"
-        test = "ON impacts(s.search, s.norm) @@ c.condition::tsquery"
-        visible = "meeting(%(conditions)s::text[])"
+    values: dict[str, Any] = _words(words) | {"most": most} | (limits.values if limits else {})
+    if score <= 0:
+        able = _VISIBLE_HOLDING if limited else _HOLDING
+        values["any_word"] = words.any_word
+    elif limited:
+        able = _VISIBLE_MEETING
+        values["conditions"] = [way for conditions in words.conditions(score) for way in conditions.ways]
     else:
-        values = {"any_word": words.any_word}
-        table, test = "sentences s", "WHERE s.search @@ %(any_word)s::tsquery"
-        visible = "holding(%(any_word)s::text)"
-    if limited:
-        table, test = f"{visible} AS v (id) JOIN sentences s", "ON s.id = v.id"
+        able = _MEETING
+        classes = words.conditions(score)
+        values |= {name: [getattr(one, name) for one in classes] for name in ClassConditions._fields}
     allowed = f" AND {limits.scanned}" if limits else ""
     text = f"""WITH{_TOKENS},
-able AS MATERIALIZED (SELECT s.id, s.norm, s.search FROM {table} {test}{allowed} LIMIT %(most)s::bigint),
+able AS MATERIALIZED (SELECT s.id, s.norm, s.search FROM {able}{allowed} LIMIT %(most)s::bigint),
 scores AS MATERIALIZED ({_scores("able", words.plain)})
 SELECT a.id, coalesce(c.score, 0) FROM able a LEFT JOIN scores c USING (id)"""
-    return Statement(text, values | _words(words) | {"most": most} | (limits.values if limits else {}))
+    return Statement(text, values)
 
 
 def best_by_words(
     connection: Connection, words: WeighedWords, limits: Conditions | None, *, count: int, limited: bool = False
 ) -> dict[int, float]:
-    """Return ids and scores of the `count` best sentences by words, and of those that score like the last of them."""
-    if not words.groups:
+    """Return ids and scores of the `count` best sentences by words, and of those that may be shown as good as these."""
+    if not words.groups or count <= 0:
         return {}
     sample: int | None = _SAMPLE * count
-    expected = count
+    expected = max(1, count // _TOGETHER)
     score = 0.0 if sum(words.held) <= _FEW_HELD else words.score_of_best(expected)
     while True:
         found: dict[int, float] = dict(reaching(words, score, limits, most=sample, limited=limited).rows(connection))
         best = sorted(found.values(), reverse=True)
-        last = best[count - 1] if len(best) >= count else 0.0
+        least = _least(best, count, words.ideal)
         if sample is not None and len(found) >= sample:
-            # There are more than were looked at; all that can be better than the last of these are enough.
-            score, sample = max(score, last), None
-        elif score <= 0 or last >= score:
-            least = last - _ROUNDING * words.ideal
+            # There are more than were looked at; all that can be as good as the last of these are enough.
+            score, sample = max(score, least), None
+        elif score <= 0 or least >= score:
             return {id_: reached for id_, reached in found.items() if reached >= least and reached > 0}
+        elif least > 0:
+            score = least
         else:
             expected *= _LESS_STRICT
             score = words.score_of_best(expected) if expected < words.evidence else 0.0
+
+
+def _least(best: Sequence[float], count: int, ideal: float) -> float:
+    """Return the least score that can be among the `count` best as they are shown; 0 if these are too few to tell.
+
+    Better than ideal is shown as ideal: where all of them are, position decides between these and `_MARGIN` more.
+    """
+    if len(best) >= count and best[count - 1] < ideal:
+        return best[count - 1] - (_SHOWN + _ROUNDING) * ideal
+    wider = count + _MARGIN
+    return best[wider - 1] - _ROUNDING * ideal if len(best) >= wider else 0.0
 
 
 _LEXICAL = f"""
@@ -364,9 +390,8 @@ def found_by(
     words = weigh_words(connection, query, published, visible)
     best: dict[int, float] = {}
     if words:
-        count = max(0, query.candidates) + _MARGIN
         limits = conditions(query.filters)  # the function for the words sees to what is visible
-        best = best_by_words(connection, words, limits, count=count, limited=limited)
+        best = best_by_words(connection, words, limits, count=query.candidates, limited=limited)
     return both_ways(query, published, vector, words=words, best=best, limited=limited).rows(connection)
 
 
