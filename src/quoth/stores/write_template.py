@@ -78,7 +78,7 @@ class WriteTemplate(ABC):
         """Raise if a document would keep vectors of another model: a new model must bring every document again."""
         if old.model != self.model and self.keeps_documents():
             hint = f"Ingest into another {self.elsewhere}, or remove this one first."
-            if old.model.name == self.model.name:
+            if (old.model.name, old.model.dimension) == (self.model.name, self.model.dimension):
                 hint = "Ingest all folders of the index in one command, so that every sentence is embedded anew."
             raise IndexMismatch(
                 f"{self.index_name} was made with {_described(old.model)}, not {_described(self.model)}", hint=hint
