@@ -1,4 +1,4 @@
-"""Calls a shard directly, and tells as JSON how: python direct_child.py PLACE ADDRESS"""
+"""Calls a shard directly, and prints the results as JSON: python direct_child.py PLACE ADDRESS"""
 
 from __future__ import annotations
 
@@ -88,23 +88,23 @@ def main() -> None:
             return str(lost)
         return None if reply is None else f"{reply.kind} {reply.value and reply.value.digest == entry.digest}"
 
-    told: dict[str, object] = {"twice": [call(), call()], "found": handle.found, "not open": call(generation=77)}
+    results: dict[str, object] = {"twice": [call(), call()], "found": handle.found, "not open": call(generation=77)}
     pause(actor, Path(place) / "first-pause")
     waiting = threading.Thread(target=call)
     waiting.start()
     while not calls._running.locked():
         time.sleep(0.001)
-    told["meanwhile"] = call()
+    results["meanwhile"] = call()
     waiting.join()
     pause(actor, Path(place) / "second-pause")
-    told["late"] = call(0.5)
-    told["right after"] = call()
+    results["late"] = call(0.5)
+    results["right after"] = call()
     time.sleep(shard_replica._AGAIN_SECONDS)
-    told["later"] = call()
+    results["later"] = call()
     ray.kill(actor)
     wait_until_dead(actor)
-    told["dead"] = call()
-    print(json.dumps(told), flush=True)  # noqa: T201 - that is what it is for
+    results["dead"] = call()
+    print(json.dumps(results), flush=True)  # noqa: T201 - that is what it is for
 
 
 if __name__ == "__main__":

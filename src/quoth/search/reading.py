@@ -66,7 +66,7 @@ def _judged(item: Ranked, logit: float, model: Logistic) -> Ranked:
 def in_context(sentence: Sentence, beside: Neighbours) -> SentenceInContext:
     """Return what the cross-encoder reads of a sentence; `beside` are its neighbours."""
     before = beside[0]
-    needed = before is not None and before.section == sentence.section and _needs(sentence, before)
+    needed = before is not None and before.section == sentence.section and _needs_the_last(sentence, before)
     return SentenceInContext(
         text=sentence.search_text,
         heading=" > ".join(sentence.section[-_HEADINGS:]),
@@ -74,6 +74,6 @@ def in_context(sentence: Sentence, beside: Neighbours) -> SentenceInContext:
     )
 
 
-def _needs(sentence: Sentence, before: Sentence) -> bool:
-    """Return whether a sentence can only be understood after the one before it: a pronoun's, or a question."""
+def _needs_the_last(sentence: Sentence, before: Sentence) -> bool:
+    """Return whether a sentence needs the one before it: it opens with a pronoun, or follows a question."""
     return _LEANS_ON_THE_LAST.match(sentence.text) is not None or asks(before)

@@ -35,7 +35,7 @@ class PostgresUploads:
 
     @contextmanager
     def transaction(self, *, alone: bool = False) -> Iterator[Statements]:
-        with self._told(), self._session() as connection, connection.transaction():
+        with self._unavailable_on_fault(), self._session() as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")  # whatever the server's own is
             if alone:
                 connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (self._key, _WRITER))
@@ -44,7 +44,7 @@ class PostgresUploads:
     @contextmanager
     def alone(self) -> Iterator[bool]:
         with ExitStack() as stack:
-            with self._told():
+            with self._unavailable_on_fault():
                 connection = stack.enter_context(self._connections.writer())
                 self._check_tables(connection)
                 connection.execute("SET idle_session_timeout = 0")  # a long write leaves it idle
@@ -92,7 +92,8 @@ class PostgresUploads:
         self._has_tables = True
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _unavailable_on_fault(self) -> Iterator[None]:
+        """Raise `JobsUnavailable` in place of any fault of the database."""
         try:
             with faults.writing(self._connections.location):
                 yield
